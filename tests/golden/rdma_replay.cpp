@@ -8,12 +8,20 @@ namespace golden::rdma {
 
 namespace {
 
+struct Setting {
+  std::unique_ptr<Poster> poster;
+  bool signal_all;
+  bool in_general;  ///< see Request
+};
+
 /// One call of a case, or one step of a sequence.
-Posted replay_call(const Json& call, Poster& poster, const Vendor& vendor, bool signal_all,
+Posted replay_call(const Json& call, const Setting& setting, const Vendor& vendor,
                    std::map<std::string, ByteMap>& memory, const Json& recorded) {
   const Json& wrs = member(call, "wrs");
-  const std::vector<Request> requests = requests_of(wrs, signal_all);
+  std::vector<Request> requests = requests_of(wrs, setting.signal_all);
   vendor.screen(call, requests);
+  for (Request& request : requests) request.in_general = setting.in_general;
+  Poster& poster = *setting.poster;
   Posted posted = is_receive(wrs) ? poster.receive(requests) : poster.post(requests);
   collect(posted.stores, memory);
   expect_outcome(call, posted, requests.size());
@@ -24,32 +32,27 @@ Posted replay_call(const Json& call, Poster& poster, const Vendor& vendor, bool 
   return posted;
 }
 
-struct Setting {
-  std::unique_ptr<Poster> poster;
-  bool signal_all;
-};
-
-Setting set_up(const Json& file, const Json& recorded, const Vendor& vendor) {
+Setting set_up(const Json& file, const Json& recorded, const Vendor& vendor, bool in_general) {
   const auto config = member(recorded, "config").get<std::string>();
   const Json& made = member(member(file, "configs"), config.c_str());
-  return {vendor.poster(file, config, member(recorded, "before")), number_or(made, "sqsig", 0) != 0};
+  return {vendor.poster(file, config, member(recorded, "before")), number_or(made, "sqsig", 0) != 0, in_general};
 }
 
-void replay_post(const Json& file, const Json& recorded, const Vendor& vendor) {
-  const Setting setting = set_up(file, recorded, vendor);
+void replay_post(const Json& file, const Json& recorded, const Vendor& vendor, bool in_general) {
+  const Setting setting = set_up(file, recorded, vendor, in_general);
   std::map<std::string, ByteMap> memory;
-  const Posted posted = replay_call(recorded, *setting.poster, vendor, setting.signal_all, memory, recorded);
+  const Posted posted = replay_call(recorded, setting, vendor, memory, recorded);
   std::set<uint64_t> entries;
   add_entries(posted, entries);
   expect_regions(recorded, memory, entries, posted.status.is_ok() ? nullptr : &posted);
 }
 
-void replay_sequence(const Json& file, const Json& recorded, const Vendor& vendor) {
-  const Setting setting = set_up(file, recorded, vendor);
+void replay_sequence(const Json& file, const Json& recorded, const Vendor& vendor, bool in_general) {
+  const Setting setting = set_up(file, recorded, vendor, in_general);
   std::map<std::string, ByteMap> memory;
   std::set<uint64_t> entries;
   for (const Json& step : member(recorded, "steps")) {
-    add_entries(replay_call(step, *setting.poster, vendor, setting.signal_all, memory, recorded), entries);
+    add_entries(replay_call(step, setting, vendor, memory, recorded), entries);
   }
   expect_regions(recorded, memory, entries, nullptr);
 }
@@ -57,9 +60,10 @@ void replay_sequence(const Json& file, const Json& recorded, const Vendor& vendo
 }  // namespace
 
 void replay_file(const Json& file, Report& report, const Vendor& vendor) {
-  // First with the encoders and decoders alone, then with the library's own queues.
+  // First with the encoders and decoders alone, whatever type the data have, then with the library's own queues.
   const auto post = [&](const Json& recorded) {
-    recorded.contains("steps") ? replay_sequence(file, recorded, vendor) : replay_post(file, recorded, vendor);
+    const auto replay = recorded.contains("steps") ? replay_sequence : replay_post;
+    for (const bool in_general : {false, true}) replay(file, recorded, vendor, in_general);
     report.run_queues([&] { replay_with_queues(file, recorded, vendor); });
   };
   const auto complete = [&](const Json& recorded) {

@@ -5,6 +5,7 @@
 /// @brief Replay of RDMA files, the part that is the same for all vendors: requests, what a poster stores for them, and
 /// how that is compared with a recording.
 
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,7 @@ struct Request {
   Bytes inline_data;
   bool is_inline = false;
   bool inline_flag = false;  ///< the recorded request asked for inline data, whether it had any or not
+  bool in_general = false;   ///< the data go to the encoder in the type that says least about them
 
   uint64_t bytes() const;
 };
@@ -40,14 +42,19 @@ struct Request {
 Request request_of(const Json& recorded, bool signal_all);
 std::vector<Request> requests_of(const Json& recorded, bool signal_all);
 
-/// Calls `f` with the request's data in the type that says most about it.
+/// Calls `f` with the request's data in the type that says most about it, or least.
 template <class F>
 auto with_payload(const Request& request, F&& f) {
   if (request.is_inline) {
+    if (request.inline_data.size() == sizeof(uint64_t) && !request.in_general) {
+      lib::InlineValue value{};
+      std::memcpy(&value.value, request.inline_data.data(), sizeof value.value);
+      return f(value);
+    }
     return f(lib::InlineBytes{request.inline_data.data(), static_cast<uint32_t>(request.inline_data.size())});
   }
-  if (request.sges.empty()) return f(lib::NoPayload{});
-  if (request.sges.size() == 1) return f(lib::OneSge{request.sges[0]});
+  if (request.sges.empty() && !request.in_general) return f(lib::NoPayload{});
+  if (request.sges.size() == 1 && !request.in_general) return f(lib::OneSge{request.sges[0]});
   return f(lib::SgeList{request.sges.data(), static_cast<uint32_t>(request.sges.size())});
 }
 

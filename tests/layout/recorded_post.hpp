@@ -50,89 +50,31 @@ constexpr uint64_t wr_id = 0x1122334455667700;
 
 constexpr uint8_t digit(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
-/// Whether exactly the recorded bytes were stored, or more where the recording driver left ".." as it was.
-/// `stored(i)`: whether a store reached byte i; `byte(i)`: what lies there.
-template <class Stored, class Byte>
-constexpr bool equal(const char* hex, uint32_t bytes, Stored stored, Byte byte) {
+/// Whether exactly the bytes of `hex` were stored, or more where it has ".."
+template <uint32_t Segments>
+constexpr bool equal(const char* hex, const xio::rdma::ArraySink<Segments>& sink) {
   uint32_t i = 0;
   for (; hex[2 * i] != 0; ++i) {
     if (hex[2 * i] == '.') continue;
-    if (i >= bytes || !stored(i)) return false;
-    if (byte(i) != (digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]))) return false;
+    if (i >= Segments * 16 || !sink.stored[i / 16]) return false;
+    const auto byte = static_cast<uint8_t>(sink.segment[i / 16].word[i / 4 % 4] >> i % 4 * 8);
+    if (byte != (digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]))) return false;
   }
-  for (; i < bytes; ++i) {
-    // The recording ends with the last byte that counts; its segment may go on.
-    if (stored(i) && i % 16 == 0) return false;
+  // The last byte that counts may be followed by the rest of its segment.
+  for (uint32_t segment = (i + 15) / 16; segment < Segments; ++segment) {
+    if (sink.stored[segment]) return false;
   }
   return true;
-}
-
-/// The same for segments.
-template <uint32_t Segments>
-constexpr bool equal(const char* hex, const xio::rdma::ArraySink<Segments>& sink) {
-  return equal(
-      hex, Segments * 16, [&](uint32_t i) { return sink.stored[i / 16]; },
-      [&](uint32_t i) { return static_cast<uint8_t>(sink.segment[i / 16].word[i / 4 % 4] >> i % 4 * 8); });
 }
 
 /// Whether an encoder takes the operation and stores the recorded bytes.
-template <class Encoder, class Payload>
-constexpr bool stores(const xio::rdma::SendShape& shape, const xio::rdma::Work& work, const Payload& payload,
-                      const xio::rdma::Place& place, const char* hex) {
-  if (!Encoder::check(shape, work, payload).is_ok()) return false;
-  xio::rdma::ArraySink<20> sink;
-  Encoder::encode(shape, work, payload, place, sink);
-  return equal(hex, sink);
-}
-
-/// The same for entries that are stored up to the end: what the recording left out there are zeros.
-template <class Encoder, class Payload>
-constexpr bool fills(const xio::rdma::SendShape& shape, const xio::rdma::Work& work, const Payload& payload,
-                     const xio::rdma::Place& place, const char* hex) {
-  if (!Encoder::check(shape, work, payload).is_ok()) return false;
-  xio::rdma::ArraySink<20> sink;
-  Encoder::encode(shape, work, payload, place, sink);
-  uint32_t recorded = 0;
-  while (hex[2 * recorded] != 0) ++recorded;
-  for (uint32_t i = 0; i < 20 * 16; ++i) {
-    if (sink.stored[i / 16] != (i < 1u << shape.entry_shift)) return false;
-    const auto byte = static_cast<uint8_t>(sink.segment[i / 16].word[i / 4 % 4] >> i % 4 * 8);
-    if (byte != (i < recorded ? digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]) : 0)) return false;
-  }
-  return true;
-}
-
-/// The same for pieces of memory; a payload that knows there is one, or none, must do the same.
 template <class Encoder>
 constexpr bool stores(const xio::rdma::SendShape& shape, const xio::rdma::Work& work, const RecordedPieces& data,
                       const xio::rdma::Place& place, const char* hex) {
-  if (data.count == 0 && !stores<Encoder>(shape, work, xio::rdma::NoPayload{}, place, hex)) return false;
-  if (data.count == 1 && !stores<Encoder>(shape, work, xio::rdma::OneSge{data.sge[0]}, place, hex)) return false;
-  return stores<Encoder>(shape, work, data.list(), place, hex);
-}
-
-/// The same for inline data; eight bytes may come from a register.
-template <class Encoder>
-constexpr bool stores(const xio::rdma::SendShape& shape, const xio::rdma::Work& work, const RecordedBlock& data,
-                      const xio::rdma::Place& place, const char* hex) {
-  if (data.length == 8) {
-    uint64_t value = 0;
-    for (uint32_t i = 8; i-- > 0;) value = value << 8 | data.bytes[i];
-    if (!stores<Encoder>(shape, work, xio::rdma::InlineValue{value}, place, hex)) return false;
-  }
-  return stores<Encoder>(shape, work, data.data(), place, hex);
-}
-
-template <class Encoder>
-constexpr bool fills(const xio::rdma::SendShape& shape, const xio::rdma::Work& work, const RecordedPieces& data,
-                     const xio::rdma::Place& place, const char* hex) {
-  if (data.count == 1 && !fills<Encoder>(shape, work, xio::rdma::OneSge{data.sge[0]}, place, hex)) return false;
-  return fills<Encoder>(shape, work, data.list(), place, hex);
-}
-template <class Encoder>
-constexpr bool fills(const xio::rdma::SendShape& shape, const xio::rdma::Work& work, const RecordedBlock& data,
-                     const xio::rdma::Place& place, const char* hex) {
-  return fills<Encoder>(shape, work, data.data(), place, hex);
+  if (!Encoder::check(shape, work, data.list()).is_ok()) return false;
+  xio::rdma::ArraySink<20> sink;
+  Encoder::encode(shape, work, data.list(), place, sink);
+  return equal(hex, sink);
 }
 
 /// Whether an encoder stores the recorded bytes of a receive.

@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: MIT
-// ConnectX: entries and doorbells that rdma-core's provider stored or read (recorded from it), field by field. Most of
-// it is checked by the compiler.
+// ConnectX: entries and doorbells that rdma-core's provider stored or read (recorded from it), field by field, and what
+// encoder and decoder refuse. Most of it is checked by the compiler. Golden files hold what the encoder stores.
 
 #include <string>
 
+#include <xio/vendors/mlx5/decode.hpp>
+#include <xio/vendors/mlx5/encode.hpp>
 #include <xio/vendors/mlx5/layout.hpp>
 #include <xio/vendors/mlx5/status.hpp>
 
 #include "catch.hpp"
 #include "layout/recorded_bytes.hpp"
+#include "layout/recorded_post.hpp"
 
 namespace mlx5 = xio::mlx5;
+using namespace xio::rdma::work_flag;
+using recorded::stores;
 using xio::Be16;
 using xio::Be32;
 using xio::Be64;
 using xio::Status;
+using xio::rdma::NoPayload;
+using xio::rdma::OneSge;
+using xio::rdma::Operation;
+using xio::rdma::SendShape;
 
 namespace {
 
@@ -160,4 +169,36 @@ TEST_CASE("H16 every syndrome is an error with a name") {
   CHECK(mlx5::to_status(mlx5::Syndrome::rnr_retry_exceeded) == Status::receiver_not_ready);
   CHECK(mlx5::to_status(mlx5::Syndrome::remote_operation) == Status::remote_error);
   CHECK(std::string(mlx5::name(mlx5::CqeOpcode::request_error)) == "request error");
+}
+
+namespace {
+
+using Plain = mlx5::SendEncoder<false>;
+constexpr SendShape shape{qpn, 128, 6, 4, 124, 0, 0};
+
+// The doorbell repeats the first 8 bytes of the entry.
+constexpr uint64_t bell() {
+  xio::rdma::ArraySink<4> sink;
+  return Plain::encode(shape, {Operation::put, signaled, recorded::rkey, 0, recorded::remote}, OneSge{{0, 1, 0}}, {3},
+                       sink);
+}
+static_assert(bell() == 0x03cdab0108030000);
+
+}  // namespace
+
+TEST_CASE("ConnectX: what cannot be posted") {
+  const RecordedPieces many = pieces(1, 1, 1, 1, 1);
+  CHECK(Plain::check(shape, {}, many.list()) == Status::out_of_range);
+  CHECK(Plain::check(shape, {}, block(125, 0).data()) == Status::out_of_range);
+  CHECK(Plain::check(shape, {Operation::get}, block(8, 0).data()) == Status::invalid_argument);
+  CHECK(Plain::check(shape, {Operation::fetch_add}, pieces(4, 4).list()) == Status::invalid_argument);
+}
+
+TEST_CASE("ConnectX: a message that is stored in its completion is no success") {
+  const auto decode = [](uint8_t last) {
+    return mlx5::CompletionDecoder<64>::decode(uint64_t{last} << 56, [](uint32_t) { return uint64_t{0}; }).status;
+  };
+  CHECK(decode(0x20) == Status::ok);
+  CHECK(decode(0x20 | mlx5::inline_scatter_32) == Status::unsupported);
+  CHECK(decode(0x30 | mlx5::inline_scatter_64) == Status::unsupported);
 }

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: MIT
 // ERNIC: entries and doorbells that rdma-core's provider for the same interface stored or read (recorded from it,
-// vmw_pvrdma), field by field. Most of it is checked by the compiler.
+// vmw_pvrdma), field by field, and what the encoder refuses. Most of it is checked by the compiler. Golden files hold
+// what the encoder stores.
 
 #include <string>
 
+#include <xio/vendors/ernic/decode.hpp>
+#include <xio/vendors/ernic/encode.hpp>
 #include <xio/vendors/ernic/layout.hpp>
 #include <xio/vendors/ernic/status.hpp>
 
 #include "catch.hpp"
 #include "layout/recorded_bytes.hpp"
+#include "layout/recorded_post.hpp"
 
 namespace ernic = xio::ernic;
+using namespace xio::rdma::work_flag;
+using recorded::stores;
 using xio::Be32;
 using xio::Status;
+using xio::rdma::NoPayload;
+using xio::rdma::Operation;
+using xio::rdma::SendShape;
 
 namespace {
 
@@ -141,4 +150,73 @@ TEST_CASE("the statuses of the verbs") {
   CHECK(ernic::to_status(ernic::CqeStatus::rnr_retry_exceeded) == Status::receiver_not_ready);
   CHECK(ernic::to_status(ernic::CqeStatus::general) == Status::device_error);
   CHECK(std::string(ernic::name(ernic::CqeOpcode::receive)) == "receive");
+}
+
+namespace {
+
+using Encoder = ernic::SendEncoder;
+constexpr SendShape shape{801, 8, 8, 4, 0, 0, 0};
+constexpr SendShape one_sge{801, 8, 7, 1, 0, 0, 0};
+constexpr SendShape last_handle{0xffffff, 8, 8, 4, 0, 0, 0};
+
+// The provider passes the number of the verbs, 9, and no key; the kernel's interface has 8.
+static_assert(stores<Encoder>(shape, {Operation::send_invalidate, signaled, 0, 0x0badf00d}, pieces(256),
+                              {0, recorded::wr_id},
+                              "00776655443322110100000000010000"
+                              "08000000020000000df0ad0b00000000"
+                              "................................"
+                              "................................"
+                              "................................"
+                              "00e0d4c3b2a1007e0001000001bbaa00"));
+
+// The doorbell names the queue pair's handle, and no index.
+constexpr uint64_t bell(const SendShape& queue) {
+  xio::rdma::ArraySink<8> sink;
+  return Encoder::encode(queue, {}, NoPayload{}, {}, sink);
+}
+static_assert(bell(shape) == 0x40000321 && bell(last_handle) == 0x40ffffff);
+static_assert(ernic::ring_index(15, 8) == 15 && ernic::ring_index(16, 8) == 0);
+
+/// What a completion queue entry says.
+constexpr xio::rdma::WorkCompletion decoded(ernic::CqeOpcode opcode, uint32_t flags) {
+  struct Words {
+    uint64_t word[sizeof(ernic::Cqe) / 8];
+  };
+  ernic::Cqe cqe{};
+  cqe.wr_id = 77;
+  cqe.qp = 0xabcd0321;
+  cqe.opcode = static_cast<uint32_t>(opcode);
+  cqe.byte_count = 4096;
+  cqe.immediate = xio::Be32(0x11223344u);
+  cqe.source_qpn = 18;
+  cqe.flags = flags;
+  const auto words = __builtin_bit_cast(Words, cqe);
+  using Decoder = ernic::CompletionDecoder;
+  return Decoder::decode(words.word[Decoder::word_offset / 8], [&](uint32_t offset) { return words.word[offset / 8]; });
+}
+// Immediate data go as on the wire; a key is an integer.
+constexpr auto arrived = decoded(ernic::CqeOpcode::receive_rdma_immediate, ernic::cqe_flag::immediate);
+static_assert(arrived.immediate == 0x11223344 && arrived.bytes == 4096 && arrived.source_qpn == 18);
+static_assert(arrived.flags == (xio::rdma::receive_flag::immediate | xio::rdma::receive_flag::write));
+static_assert(arrived.wr_id == 77 && arrived.qpn == 0x321);
+constexpr auto withdrawn = decoded(ernic::CqeOpcode::receive, ernic::cqe_flag::invalidated);
+static_assert(withdrawn.immediate == 0x44332211 && withdrawn.flags == xio::rdma::receive_flag::invalidated);
+
+}  // namespace
+
+TEST_CASE("ERNIC: what cannot be posted") {
+  CHECK(Encoder::check(shape, {}, pieces(1, 1, 1, 1, 1).list()) == Status::out_of_range);
+  CHECK(Encoder::check(shape, {}, block(8, 0).data()) == Status::unsupported);
+  CHECK(Encoder::check(shape, {}, block(0, 0).data()) == Status::ok);
+  CHECK(Encoder::check(shape, {Operation::get}, block(0, 0).data()) == Status::invalid_argument);
+  CHECK(Encoder::check(shape, {}, xio::rdma::InlineValue{1}) == Status::unsupported);
+  CHECK(Encoder::check(shape, {Operation::local_invalidate}, NoPayload{}) == Status::unsupported);
+  CHECK(Encoder::check(shape, {Operation::nop}, NoPayload{}) == Status::unsupported);
+  CHECK(Encoder::check(shape, {Operation::compare_swap}, pieces(4).list()) == Status::invalid_argument);
+  CHECK(Encoder::check(shape, {}, pieces(0x80000001).list()) == Status::out_of_range);
+  // Whatever the queue pair was made with, the entry ends.
+  SendShape wide = one_sge;
+  wide.max_sges = 4;
+  CHECK(Encoder::check(wide, {}, pieces(1, 1, 1).list()) == Status::ok);
+  CHECK(Encoder::check(wide, {}, pieces(1, 1, 1, 1).list()) == Status::out_of_range);
 }

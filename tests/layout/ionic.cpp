@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Pensando DSC: entries and doorbells that rdma-core's provider stored or read (recorded from it), field by field. Most
-// of it is checked by the compiler.
+// Pensando DSC: entries and doorbells that rdma-core's provider stored or read (recorded from it), field by field, and
+// what the encoder refuses. Most of it is checked by the compiler. Golden files hold what the encoder stores.
 
 #include <string>
 
+#include <xio/vendors/ionic/encode.hpp>
 #include <xio/vendors/ionic/layout.hpp>
 #include <xio/vendors/ionic/status.hpp>
 
 #include "catch.hpp"
 #include "layout/recorded_bytes.hpp"
+#include "layout/recorded_post.hpp"
 
 namespace ionic = xio::ionic;
+using namespace xio::rdma::work_flag;
 using xio::Be16;
 using xio::Be32;
 using xio::Be64;
 using xio::Status;
+using xio::rdma::NoPayload;
+using xio::rdma::Operation;
+using xio::rdma::SendShape;
 
 namespace {
 
@@ -152,4 +158,53 @@ TEST_CASE("H16 an error is never a success") {
   CHECK(ionic::to_status(ionic::cqe_word::error, 11) == Status::retry_exceeded);
   CHECK(ionic::to_status(ionic::cqe_word::error, 12) == Status::receiver_not_ready);
   CHECK(std::string(ionic::name(ionic::CqeType::send_msn)) == "send, by message number");
+}
+
+namespace {
+
+using First = ionic::SendEncoder<ionic::Version::v1>;
+using Spec8 = ionic::SendEncoder<ionic::Version::v1, ionic::SpecFormat::up_to_8>;
+using Spec16 = ionic::SendEncoder<ionic::Version::v1, ionic::SpecFormat::up_to_16>;
+using Express = ionic::SendEncoder<ionic::Version::v1, ionic::SpecFormat::none, true>;
+constexpr SendShape with(uint32_t entries, uint32_t shift, uint32_t max_sges) {
+  return {2208451, entries, shift, max_sges, (1u << shift) - 32, 0, 3};
+}
+constexpr SendShape bytes128 = with(32, 7, 6);
+constexpr SendShape bytes256 = with(32, 8, 14);
+constexpr SendShape deep = with(65536, 6, 2);
+constexpr SendShape express64 = with(64, 6, 1);
+constexpr SendShape express128 = with(32, 7, 5);
+
+// Doorbells: the index after the entry.
+template <class Encoder>
+constexpr uint64_t bell(const SendShape& shape, uint64_t index) {
+  xio::rdma::ArraySink<16> sink;
+  return Encoder::encode(shape, {}, NoPayload{}, {index}, sink);
+}
+static_assert(bell<First>(bytes128, 0) == 0x21b2c3'000001 && bell<First>(bytes128, 31) == 0x21b2c3'000000);
+static_assert(bell<First>(deep, 65535) == 0x21b2c3'000000);
+
+}  // namespace
+
+TEST_CASE("Pensando: what cannot be posted") {
+  CHECK(First::check(bytes128, {Operation::put, solicited}, NoPayload{}) == Status::invalid_argument);
+  CHECK(First::check(bytes128, {Operation::put_immediate, solicited}, NoPayload{}) == Status::ok);
+  CHECK(First::check(bytes128, {}, pieces(1, 1, 1, 1, 1, 1).list()) == Status::ok);
+  CHECK(First::check(bytes128, {}, pieces(1, 1, 1, 1, 1, 1, 1).list()) == Status::out_of_range);
+  CHECK(First::check(bytes128, {}, block(97, 0).data()) == Status::out_of_range);
+  CHECK(First::check(bytes128, {Operation::get}, block(8, 0).data()) == Status::invalid_argument);
+  CHECK(First::check(bytes128, {Operation::fetch_add}, pieces(16).list()) == Status::invalid_argument);
+  CHECK(First::check(bytes128, {Operation::fetch_add}, pieces(4, 4).list()) == Status::invalid_argument);
+  CHECK(First::check(bytes128, {}, pieces(1u << 30, 1u << 30).list()) == Status::ok);
+  CHECK(First::check(bytes128, {}, pieces(1u << 30, (1u << 30) + 1).list()) == Status::out_of_range);
+  CHECK(Express::check(express64, {}, block(24, 0).data()) == Status::ok);
+  CHECK(Express::check(express64, {}, block(25, 0).data()) == Status::out_of_range);
+  // The doorbell would lie on the pointer's key.
+  CHECK(Express::check(express64, {Operation::fetch_add}, pieces(8).list()) == Status::unsupported);
+  CHECK(Express::check(express128, {Operation::fetch_add}, pieces(8).list()) == Status::ok);
+  CHECK(Spec16::check(bytes256, {}, pieces(65536, 8, 8, 8, 8, 8, 8, 8, 8).list()) == Status::out_of_range);
+  CHECK(Spec16::check(bytes256, {}, pieces(65536, 8, 8, 8, 8, 8, 8, 8).list()) == Status::ok);
+  CHECK(Spec8::check(bytes256, {}, pieces(8, 8, 8, 8, 8, 8, 8, 8, 8).list()) == Status::out_of_range);
+  // Lengths before the pointers take the room of two of them.
+  CHECK(Spec8::check(bytes128, {}, pieces(8, 8, 8, 8, 8).list()) == Status::out_of_range);
 }

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: MIT
 // NetXtreme-E: entries, tables and doorbells that rdma-core's provider stored or read (recorded from it), field by
-// field. Most of it is checked by the compiler.
+// field, and what the encoder refuses. Most of it is checked by the compiler. Golden files hold what the encoder
+// stores.
 
 #include <string>
 
+#include <xio/vendors/bnxt/decode.hpp>
+#include <xio/vendors/bnxt/encode.hpp>
 #include <xio/vendors/bnxt/layout.hpp>
 #include <xio/vendors/bnxt/status.hpp>
 
 #include "catch.hpp"
 #include "layout/recorded_bytes.hpp"
+#include "layout/recorded_post.hpp"
 
 namespace bnxt = xio::bnxt;
+using namespace xio::rdma::work_flag;
+using recorded::stores;
 using xio::Status;
+using xio::rdma::NoPayload;
+using xio::rdma::Operation;
+using xio::rdma::SendShape;
 
 namespace {
 
@@ -140,4 +149,96 @@ TEST_CASE("requester and responder number their statuses differently") {
   CHECK(bnxt::to_status(bnxt::RequesterStatus::transport_retry_exceeded) == Status::retry_exceeded);
   CHECK(bnxt::to_status(bnxt::ResponderStatus::hardware_flush) == Status::flushed);
   CHECK(std::string(bnxt::name(bnxt::CqeType::terminal)) == "terminal");
+}
+
+namespace {
+
+using Fixed = bnxt::SendEncoder<bnxt::WqeMode::fixed>;
+using Variable = bnxt::SendEncoder<bnxt::WqeMode::variable>;
+constexpr SendShape with_entries(uint32_t entries) { return {662316, entries, 0, 4, 96, 10, 0}; }
+constexpr SendShape fixed = with_entries(256);
+constexpr SendShape variable = with_entries(2048);
+
+// rdma-core has no number for it, and stores 0xff; the device's is 2.
+static_assert(stores<Fixed>(fixed, {Operation::send_invalidate, signaled, 0, 0x0badf00d}, pieces(256), {},
+                            "020103000df0ad0b0001000000000000................................"
+                            "00e0d4c3b2a1007e01bbaa0000010000"));
+
+// Tables: a read of three packets after 23 c1 ab.
+template <bnxt::SideTableKind Kind>
+constexpr uint64_t table_word(uint32_t i, Operation operation, uint32_t psn, uint32_t packets, uint32_t index) {
+  using Table = bnxt::SideTable<Kind>;
+  return Table::word(i, operation, psn, Table::next_psn(psn, packets), index);
+}
+static_assert(table_word<bnxt::SideTableKind::psn8>(0, Operation::get, 0xabc127, 1, 9) == 0x00abc128'04abc127);
+static_assert(table_word<bnxt::SideTableKind::psn16>(0, Operation::fetch_add, 0xabc128, 1, 2) == 0x00abc129'06abc128);
+static_assert(table_word<bnxt::SideTableKind::psn16>(1, Operation::fetch_add, 0xabc128, 1, 2) == 2);
+static_assert(table_word<bnxt::SideTableKind::psn8>(0, Operation::send_invalidate, 0xffffff, 2, 0) ==
+              0x00000001'09ffffff);
+static_assert(table_word<bnxt::SideTableKind::msn>(0, Operation::put, 0xabc123, 1, 255) == 0x00ff'abc124'abc123);
+using Table = bnxt::SideTable<bnxt::SideTableKind::msn>;
+static_assert(Table::packets(0, 10) == 1 && Table::packets(1, 10) == 1 && Table::packets(1024, 10) == 1);
+static_assert(Table::packets(1025, 10) == 2 && Table::packets(0x7fffffff, 8) == 0x800000);
+static_assert(Table::index(77, 257, 256) == 1 && bnxt::SideTable<bnxt::SideTableKind::psn8>::index(77, 257, 0) == 77);
+
+// Positions, in rings of powers of two and others.
+constexpr bool at(uint64_t counter, uint32_t entries, uint32_t index, uint32_t epoch) {
+  const bnxt::RingPosition position = bnxt::ring_position(counter, entries);
+  return position.index == index && position.epoch == epoch;
+}
+static_assert(at(255, 256, 255, 0) && at(256, 256, 0, 1) && at(512, 256, 0, 0) && at(0x1'0000'0100, 256, 0, 1));
+static_assert(at(138, 139, 138, 0) && at(139, 139, 0, 1) && at(2 * 139, 139, 0, 0) && at(769, 768, 1, 1));
+
+// Doorbells: entry 255 is the last of a lap; the recorded ones around the copy of an inline entry.
+template <class Encoder>
+constexpr uint64_t bell(const SendShape& shape, uint64_t index) {
+  xio::rdma::ArraySink<8> sink;
+  return Encoder::encode(shape, {}, NoPayload{}, {index}, sink);
+}
+static_assert(bell<Fixed>(fixed, 0) == 0x040a1b2c'00000001 && bell<Fixed>(fixed, 255) == 0x040a1b2c'01000000);
+static_assert(bell<Variable>(variable, 4) == 0x040a1b2c'00000006 &&
+              bell<Variable>(variable, 2047) == 0x040a1b2c'01000001);
+static_assert(bnxt::push_doorbell(bnxt::DoorbellType::push_start, 662316, 3, 291) == 0xc41a1b2c'23000003);
+static_assert(bnxt::push_doorbell(bnxt::DoorbellType::push_end, 662316, 6, 291) == 0xd41a1b2c'23000006);
+static_assert(bnxt::doorbell_at(bnxt::DoorbellType::cq, 0x34567, 258, 256) == 0x44034567'01000002);
+
+// A received key, which rdma-core does not report: its CPU's order is the entry's.
+constexpr uint64_t key_cqe[4] = {0x0000c0de'00000005, 0x00007fff'e5911d90, 0, 0x00000000'00040003};
+constexpr auto key = bnxt::CompletionDecoder::decode(key_cqe[3], [](uint32_t offset) { return key_cqe[offset / 8]; });
+static_assert(bnxt::CompletionDecoder::is_new(key_cqe[3], 0, 256) &&
+              !bnxt::CompletionDecoder::is_new(key_cqe[3], 256, 256));
+static_assert(key.kind == xio::rdma::CompletionKind::receive && key.bytes == 5 && key.queue == 0x7fffe5911d90);
+static_assert(key.flags == xio::rdma::receive_flag::invalidated && key.immediate == 0xc0de);
+
+// Receives: without a piece of memory, the entry has one of length 0.
+constexpr xio::rdma::ReceiveShape receives_of{662316, 16, 7, 4};
+static_assert(recorded::receives<bnxt::ReceiveEncoder>(receives_of, pieces(), {17},
+                                                       "80000300........01000000........"
+                                                       "................................"
+                                                       "........................00000000"));
+
+}  // namespace
+
+TEST_CASE("NetXtreme-E: what cannot be posted") {
+  CHECK(Fixed::check(fixed, {}, pieces(1, 1, 1, 1, 1).list()) == Status::out_of_range);
+  CHECK(Fixed::check(fixed, {}, block(97, 0).data()) == Status::out_of_range);
+  CHECK(Fixed::check(fixed, {Operation::get}, block(8, 0).data()) == Status::invalid_argument);
+  CHECK(Fixed::check(fixed, {Operation::local_invalidate}, NoPayload{}) == Status::unsupported);
+  CHECK(Fixed::check(fixed, {Operation::fetch_add}, pieces(16).list()) == Status::invalid_argument);
+  CHECK(Fixed::check(fixed, {}, pieces(0x80000000).list()) == Status::out_of_range);
+  CHECK(Fixed::check(fixed, {}, pieces(0x7fffffff).list()) == Status::ok);
+  // An entry of static mode has six slots for data, whatever the queue pair was made with.
+  SendShape wide = fixed;
+  wide.max_sges = 12;
+  wide.max_inline = 200;
+  CHECK(Fixed::check(wide, {}, pieces(1, 1, 1, 1, 1, 1, 1).list()) == Status::out_of_range);
+  CHECK(Fixed::check(wide, {}, block(97, 0).data()) == Status::out_of_range);
+  CHECK(Variable::check(wide, {}, block(97, 0).data()) == Status::ok);
+}
+
+TEST_CASE("NetXtreme-E: units") {
+  CHECK(Fixed::units(fixed, {}, pieces(1, 1).list()) == 1);
+  CHECK(Variable::units(variable, {}, pieces(1, 1).list()) == 4);
+  CHECK(Variable::units(variable, {}, block(17, 0).data()) == 4);
+  CHECK(Variable::units(variable, {}, NoPayload{}) == 2);
 }
