@@ -7,6 +7,7 @@ xio_add_example(read_blocks ARGS emulated MUST_FAIL_ARGS emulated 131000)       
 xio_add_example(write_verify ARGS emulated MUST_FAIL_ARGS emulated:discard=1)          # a drive that stores nothing
 xio_add_example(wave_batch ARGS emulated MUST_FAIL_ARGS emulated 300)                  # more than the depth
 xio_add_example(checksum_file ARGS emulated MUST_FAIL_ARGS emulated /proc/self/exe damage)
+xio_add_example(custom_controller ARGS emulated MUST_FAIL_ARGS tape)
 xio_add_example(put_and_wait MUST_FAIL_ARGS 4096)                                      # beyond the peer's memory
 xio_add_example(ping_pong MUST_FAIL_ARGS 10 damage)                                    # a key of nobody
 xio_add_example(all_to_all MUST_FAIL_ARGS 65544)                                       # larger than a rank's block
@@ -85,4 +86,15 @@ if(XIO_BUILD_TESTS)
     set_tests_properties(examples.stream_io_gpu PROPERTIES FIXTURES_REQUIRED stream_io_gpu)
   endif()
   xio_nvcc_compile_test(${XIO_EXAMPLES_DIR}/gpu/stream_io.hip NAME examples.stream_io_gpu.compile LABELS nightly)
+endif()
+
+# What docstrings show by @snippet. Those with kernels are compiled for a GPU too.
+set(kernels nvme commands options drive_set rdma receive com)
+xio_add_snippets(${kernels} host rdma_host emulation)
+if(XIO_BUILD_TESTS)
+  foreach(name IN LISTS kernels)
+    xio_register_tool_test("${XIO_HIP_MISSING}" NAME examples.snippets.${name}.compile.gfx942 LABELS examples nightly
+      COMMAND ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} -O1 --offload-arch=gfx942 -S
+        -o ${XIO_EXAMPLES_BINARY_DIR}/snippets/${name}.gfx942.s ${XIO_EXAMPLES_DIR}/snippets/${name}.cpp)
+  endforeach()
 endif()

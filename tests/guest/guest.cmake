@@ -70,3 +70,13 @@ xio_register_test(NAME guest.perftest LABELS guest once nightly TIMEOUT 600 LOCK
   COMMAND ${XIO_TESTS_DIR}/guest/perftest.sh ${tester})
 xio_register_test(NAME guest.perftest_instructions LABELS guest once nightly TIMEOUT 600 LOCK guest
   COMMAND ${XIO_TESTS_DIR}/guest/perftest.sh ${tester} ENVIRONMENT XIO_PERFTEST_INSTRUCTIONS=1)
+
+# Queues beside the kernel's driver.
+if(TARGET xio-tester)
+  xio_add_test(guest/kernel_shared_recovery NO_TEST)
+  set(programs $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-kernel_shared_recovery>)
+  xio_register_test(NAME guest.kernel_shared LABELS guest once TIMEOUT 600 LOCK guest
+    COMMAND ${XIO_TESTS_DIR}/guest/kernel_shared.sh ${programs})
+  xio_register_test(NAME guest.kernel_shared_full LABELS guest once nightly TIMEOUT 1800 LOCK guest
+    COMMAND ${XIO_TESTS_DIR}/guest/kernel_shared.sh --long ${programs})
+endif()
