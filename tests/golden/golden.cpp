@@ -3,10 +3,35 @@
 #include "golden.hpp"
 
 #include <cstdio>
+#include <map>
 
+#include "nvme.hpp"
 #include "skips.hpp"
 
 namespace golden {
+
+namespace {
+
+/// Which vendors' files can be replayed: each vendor's source registers itself.
+std::map<std::string, Handler>& handlers() {
+  static std::map<std::string, Handler> all{{"nvme", nvme::replay_file}};
+  return all;
+}
+
+}  // namespace
+
+Registered::Registered(const char* vendor, Handler handler) { handlers()[vendor] = handler; }
+
+Handler find_handler(const std::string& vendor) {
+  const auto found = handlers().find(vendor);
+  return found != handlers().end() ? found->second : nullptr;
+}
+
+std::string known_vendors() {
+  std::string names;
+  for (const auto& [vendor, handler] : handlers()) names += (names.empty() ? "" : ", ") + vendor;
+  return names;
+}
 
 bool is_number(const Json& value) {
   if (value.is_number_integer() || value.is_boolean()) return true;
