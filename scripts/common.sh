@@ -60,9 +60,12 @@ end_group() {
   kill -s "$1" $$
 }
 
+# Without /proc, as in a bare chroot, one that has ended and that nobody has waited for counts as alive.
 is_alive() {
   local state
-  read -r _ _ state _ 2>/dev/null <"/proc/$1/stat" && [ "$state" != Z ]
+  kill -0 "$1" 2>/dev/null || return 1
+  { read -r _ _ state _ <"/proc/$1/stat"; } 2>/dev/null || return 0
+  [ "$state" != Z ]
 }
 
 # build_quietly LOG WORDS COMMAND...: runs a build whose output is added to LOG, and shows what ninja has counted, such as [12/345]: on

@@ -35,6 +35,13 @@ contains "$work/out" "[0:00] building"
 contains "$work/log" "[3/7]"
 "$work/script" 5 >"$work/out" 2>&1
 contains "$work/out" "status 5"
+# In a bare chroot nothing is mounted at /proc.
+if unshare -m true 2>/dev/null; then
+  unshare -m sh -c 'mount -t tmpfs none /proc && exec "$0" 0' "$work/script" >"$work/out" 2>&1
+  contains "$work/out" "built"
+else
+  echo "without a bare chroot: no mount namespace"
+fi
 
 if command -v script >/dev/null; then
   script -qec "$work/script 0" "$work/typescript" >/dev/null </dev/null
