@@ -17,7 +17,7 @@ list(JOIN docs_kinds "," docs_kinds_list)
 # Programs are compiled for the CPU by day, for GPUs at night.
 file(GLOB docs_typed CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/docs/guides/*.md)
 list(FILTER docs_typed EXCLUDE REGEX "README")
-foreach(page IN ITEMS docs/getting-started.md LISTS docs_typed)
+foreach(page IN ITEMS docs/getting-started.md docs/internals/laboratory.md LISTS docs_typed)
   get_filename_component(name ${page} NAME_WE)
   string(REPLACE "-" "_" name ${name})
   xio_register_test(NAME docs.typed.${name} LABELS docs qemu once TIMEOUT 600

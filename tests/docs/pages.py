@@ -34,7 +34,7 @@ def blocks(project, page):
 
 def is_typed(page):
     """Whether the page is typed from its first block to its last."""
-    return page == "docs/getting-started.md" or page.startswith("docs/guides/")
+    return page in ("docs/getting-started.md", "docs/internals/laboratory.md") or page.startswith("docs/guides/")
 
 
 def dirt(project, folder):

@@ -3,8 +3,8 @@
 """typed.py PROJECT PAGE [KIND...]: types the blocks of a page of docs/ in order, in a folder like a clone.
 
 "sh" is run, "text" is the output of the preceding commands on a terminal, "cmake" becomes the contents of reader/CMakeLists.txt in the
-home folder, and "cpp" occurs verbatim in a source of examples/ that the page names. A block with a further word ("sh amd") is used if
-KIND contains that word."""
+home folder, and "cpp" occurs verbatim in a source of examples/ that the page names, or becomes the file that it names itself ("cpp
+file.cpp"). A block with a further word ("sh amd") is used if KIND contains that word."""
 import os
 import re
 import subprocess
@@ -29,7 +29,9 @@ def main():
         clone(project, folder)
         environment = {**os.environ, "HOME": home}
         for block in blocks(project, page):
-            if block.kind and block.kind not in kinds:
+            words = block.kind.split()
+            files = [word for word in words if "." in word]
+            if any(word not in files + kinds for word in words):
                 continue
             where = f"{page}:{block.line}"
             if block.language == "sh":
@@ -47,6 +49,9 @@ def main():
                 if block.content != output:
                     print(f"{where}: the page says:\n{block.content}but it is:\n{output}")
                     return 1
+            elif block.language == "cpp" and files:
+                with open(os.path.join(folder, files[0]), "w", encoding="utf-8") as file:
+                    file.write(block.content)
             elif block.language == "cpp":
                 if not any(block.content in source for source in examples_of(project, page)):
                     print(f"{where}: stands in none of the examples that the page names:\n{block.content}")
