@@ -84,17 +84,17 @@ void exchange() {
     host::Exchange client = host::Exchange::connect("127.0.0.1", port, std::chrono::seconds(20));
     static_cast<void>(client.trade(std::string("of this job")));
   });
-  //! [strangers]
-  host::Strangers strangers;
-  strangers.is_known = [](const std::string& piece) { return piece == "of this job"; };
-  host::Exchange client = server.accept(std::chrono::seconds(20), strangers);  // other clients are rejected
+  //! [filter]
+  host::PeerFilter filter;
+  filter.is_known = [](const std::string& piece) { return piece == "of this job"; };
+  host::Exchange client = server.accept(std::chrono::seconds(20), filter);  // other clients are rejected
   const std::string first = client.trade(std::string());
-  //! [strangers]
+  //! [filter]
   //! [set_limit]
   client.set_limit(std::chrono::minutes(5));  // the peer computes first
   //! [set_limit]
   known.join();
-  check("strangers", first == "of this job");
+  check("filter", first == "of this job");
 }
 
 #if __has_include(<infiniband/verbs.h>)

@@ -187,7 +187,7 @@ TEST_CASE("a server goes on after strangers, and none of them can make others wa
   std::thread client(
       [&] { seen = Exchange::connect(local, server.port(), patience).trade(std::string("hello, it is me")); });
   std::vector<std::string> refused;
-  Strangers policy;
+  PeerFilter policy;
   policy.patience = patience;  // those who are silent stay silent for longer than this takes
   policy.is_known = [](const std::string& first) { return first == "hello, it is me"; };
   policy.on_refused = [&](const std::string& reason) { refused.push_back(reason); };
@@ -211,7 +211,7 @@ TEST_CASE("each of those who connect has a deadline of his own", "[host][rdma]")
   const FileDescriptor silent = knock(server.port(), "");
   const FileDescriptor slow = knock(server.port(), "1oi");
   std::vector<std::string> refused;
-  Strangers policy;
+  PeerFilter policy;
   policy.patience = impatience;
   policy.is_known = [](const std::string&) { return true; };
   policy.on_refused = [&](const std::string& reason) { refused.push_back(reason); };

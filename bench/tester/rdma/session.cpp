@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using xio::host::Exchange;
 
 constexpr size_t longest_line = 1000;         // longest line of the other side's report
-constexpr uint32_t most_strangers = 5;        // most foreign connections that are reported
+constexpr uint32_t most_reported = 5;         // most foreign connections that are reported
 constexpr uint32_t least_silence_ms = 10000;  // shortest silence that counts as loss of the other side
 
 /// State after a run, which determines whether another may follow.
@@ -62,14 +62,14 @@ Exchange find_peer(const RdmaOptions& o) {
     std::fflush(stdout);
   }
   uint32_t refused = 0;
-  xio::host::Strangers strangers;
-  strangers.is_known = is_agreement;
-  strangers.on_refused = [&](const std::string& reason) {
-    if (++refused <= most_strangers) std::fprintf(stderr, "not the client: %s; still waiting\n", reason.c_str());
-    if (refused == most_strangers) std::fprintf(stderr, "further connections of this kind are not reported\n");
+  xio::host::PeerFilter filter;
+  filter.is_known = is_agreement;
+  filter.on_refused = [&](const std::string& reason) {
+    if (++refused <= most_reported) std::fprintf(stderr, "not the client: %s; still waiting\n", reason.c_str());
+    if (refused == most_reported) std::fprintf(stderr, "further connections of this kind are not reported\n");
   };
   try {
-    return server.accept(limit, strangers);
+    return server.accept(limit, filter);
   } catch (const xio::host::Error& failure) {
     throw Failed(std::string(failure.what()) + " (--connect-deadline)");
   }

@@ -239,7 +239,7 @@ class Exchange {
 };
 
 /// How a server that waits for one program treats other clients.
-struct Strangers {
+struct PeerFilter {
   /// Time within which a client must have sent its first message.
   std::chrono::milliseconds patience{3000};
   /// Whether the first message comes from an expected client.
@@ -282,8 +282,8 @@ class ExchangeServer {
   /// They cannot delay the server, and receive no data.
   /// @param limit  for the wait, and for every later trade
   ///
-  /// @snippet rdma_host.cpp strangers
-  Exchange accept(std::chrono::milliseconds limit, const Strangers& strangers) {
+  /// @snippet rdma_host.cpp filter
+  Exchange accept(std::chrono::milliseconds limit, const PeerFilter& filter) {
     const Timeout deadline(limit);
     for (;;) {
       int timeout = deadline.poll_timeout();
@@ -291,7 +291,7 @@ class ExchangeServer {
       const std::vector<pollfd> ready = poll_until(deadline, timeout);
       for (size_t i = guests_.size(); i-- > 0;) {
         Guest& guest = guests_[i];
-        const std::string reason = listen_to(guest, ready[listeners_.size() + i].revents != 0, strangers);
+        const std::string reason = listen_to(guest, ready[listeners_.size() + i].revents != 0, filter);
         if (reason.empty() && guest.in.is_complete()) {
           Exchange found(std::move(guest.fd), limit, std::move(guest.in));
           guests_.clear();
@@ -299,14 +299,14 @@ class ExchangeServer {
         }
         if (reason.empty()) continue;
         guests_.erase(guests_.begin() + static_cast<std::ptrdiff_t>(i));
-        strangers.on_refused(reason);
+        filter.on_refused(reason);
       }
       for (size_t i = 0; i < listeners_.size(); ++i) {
         FileDescriptor fd = ready[i].revents != 0 ? take(listeners_[i].get()) : FileDescriptor();
         if (!fd) continue;
         // The oldest client has had the most time.
         if (guests_.size() == most_guests) guests_.erase(guests_.begin());
-        guests_.push_back({std::move(fd), {}, Timeout(strangers.patience)});
+        guests_.push_back({std::move(fd), {}, Timeout(filter.patience)});
       }
     }
   }
@@ -363,14 +363,14 @@ class ExchangeServer {
   }
 
   /// Returns the reason to reject a client; empty if it may stay, or is known.
-  static std::string listen_to(Guest& guest, bool is_ready, const Strangers& strangers) {
+  static std::string listen_to(Guest& guest, bool is_ready, const PeerFilter& filter) {
     try {
       if (is_ready) guest.in.receive(guest.fd.get());
     } catch (const Error& failure) {
       return failure.what();
     }
     if (guest.in.is_complete())
-      return strangers.is_known(guest.in.content()) ? "" : "exchange: the peer sent an unexpected first message";
+      return filter.is_known(guest.in.content()) ? "" : "exchange: the peer sent an unexpected first message";
     return guest.until.passed() ? "exchange: the peer has not sent its first message within " + guest.until.text() : "";
   }
 
