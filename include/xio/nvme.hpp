@@ -7,5 +7,5 @@
 #include <xio/device/core/placement.hpp>
 #include <xio/device/core/ring.hpp>
 #include <xio/device/nvme/drive_set.hpp>
-#include <xio/vendors/nvme/traits.hpp>
+#include <xio/vendors/nvme/completion.hpp>
 #include <xio/version.hpp>

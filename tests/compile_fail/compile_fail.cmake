@@ -53,7 +53,7 @@ xio_register_test(NAME compile_fail.table LABELS compile_fail
 # Every message of require_vendor(), each by a mistake of its own.
 xio_register_test(NAME compile_fail.vendors LABELS compile_fail
   COMMAND ${XIO_TESTS_DIR}/compile_fail/every_message.sh ${XIO_TESTS_DIR}/compile_fail/vendors.cpp " vendor: "
-    ${PROJECT_SOURCE_DIR}/include/xio/vendors/rdma/require_vendor.hpp ${PROJECT_SOURCE_DIR}/include/xio/vendors/nvme/require_vendor.hpp
+    ${PROJECT_SOURCE_DIR}/include/xio/vendors/rdma/require_vendor.hpp
     -- ${XIO_TESTS_CXX} -std=c++17 ${every_error} -I${PROJECT_SOURCE_DIR}/include)
 
 xio_register_tool_test("${XIO_HIP_MISSING}" NAME compile_fail.simt_on_gpu LABELS compile_fail

@@ -5,7 +5,6 @@
 #include <xio/vendors/ernic/traits.hpp>
 #include <xio/vendors/ionic/traits.hpp>
 #include <xio/vendors/mlx5/traits.hpp>
-#include <xio/vendors/nvme/traits.hpp>
 #include <xio/vendors/rdma/require_vendor.hpp>
 #include <xio/vendors/rxe/traits.hpp>
 
@@ -28,7 +27,6 @@ using Bnxt = bnxt::Vendor<>;
 using Ionic = ionic::Vendor<>;
 using Ernic = ernic::Vendor;
 using Rxe = rxe::Vendor<>;
-using Nvme = nvme::Traits;
 
 static_assert(rdma::require_vendor<Mlx5>() && rdma::require_vendor<OneEntry>() && rdma::require_vendor<Bnxt>() &&
               rdma::require_vendor<Ionic>() && rdma::require_vendor<Ernic>() && rdma::require_vendor<Rxe>());
@@ -36,86 +34,71 @@ static_assert(rdma::require_vendor<Mlx5>() && rdma::require_vendor<OneEntry>() &
 template <int>
 struct Wrong;
 /// `Base`, but for one member.
-#define WRONG(protocol, Base, ...) \
-  template <>                      \
-  struct Wrong<__LINE__> : Base {  \
-    MISTAKE(__VA_ARGS__)           \
-  };                               \
-  static_assert(protocol::require_vendor<Wrong<__LINE__>>(), "")
+#define WRONG(Base, ...)          \
+  template <>                     \
+  struct Wrong<__LINE__> : Base { \
+    MISTAKE(__VA_ARGS__)          \
+  };                              \
+  static_assert(rdma::require_vendor<Wrong<__LINE__>>(), "")
 
 static_assert(rdma::require_vendor<Alone>());
-WRONG(rdma, Mlx5, static constexpr int name = 0;);
-WRONG(rdma, Mlx5, static constexpr int power_of_two = 0;);
-WRONG(rdma, Mlx5, static constexpr int wraps = 0;);
-WRONG(rdma, Mlx5, static constexpr int counts_operations = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_flush_completions = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_nop = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_inline = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_local_invalidate = 0;);
-WRONG(rdma, Mlx5, static constexpr int fence_after_memory_operation = 0;);
-WRONG(rdma, Mlx5, static constexpr int doorbell_repeats_entry = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_send_record = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_send_doorbell = 0;);
-WRONG(rdma, Mlx5, static constexpr int doorbell_is_served = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_receive_record = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_receive_doorbell = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_cq_record = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_cq_doorbell = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_collapsed_cq = 0;);
-WRONG(rdma, Mlx5, static constexpr int has_side_table = 0;);
-WRONG(rdma, Mlx5, static constexpr bool doorbell_stride = false;);
-WRONG(rdma, Mlx5, static uint64_t unit_shift(const rdma::SendShape&););
-WRONG(rdma, Mlx5, struct Send : Mlx5::Send { static void units(); };);
-WRONG(rdma, Mlx5, struct Send : Mlx5::Send { static bool check(rdma::SendShape, rdma::Work, rdma::OneSge); };);
-WRONG(rdma, Mlx5, struct Send : Mlx5::Send { static void encode(); };);
-WRONG(rdma, Mlx5, struct Receive : Mlx5::Receive { static void check(); };);
-WRONG(rdma, Mlx5, struct Receive : Mlx5::Receive { static int encode(); };);
-WRONG(rdma, Mlx5, static uint64_t progress(rdma::SendShape, rdma::Progress, rdma::WorkCompletion, int););
-WRONG(rdma, Mlx5, struct Completions : Mlx5::Completions { static constexpr int by_index = 0; };);
-WRONG(rdma, Mlx5, struct Completions : Mlx5::Completions { static constexpr uint64_t entry_bytes = 64; };);
-WRONG(rdma, Mlx5, struct Completions : Mlx5::Completions { static constexpr int word_offset = 56; };);
-WRONG(rdma, Mlx5, struct Completions : Mlx5::Completions { static void is_new(); };);
-WRONG(rdma, Mlx5, struct Completions : Mlx5::Completions { static void decode(); };);
-WRONG(rdma, Mlx5, struct Completions : Mlx5::Completions { static void decode_success(); };);
-WRONG(rdma, Mlx5, struct Completions : Mlx5::Completions { static void is_about(); };);
-WRONG(rdma, Ernic, static uint64_t available(uint32_t, uint64_t, uint32_t););
-WRONG(rdma, Rxe, static constexpr bool has_send_record = false; static constexpr bool has_send_doorbell = false;);
-WRONG(rdma, Rxe, static constexpr bool has_receive_record = false;);
-WRONG(rdma, Rxe, static constexpr bool has_cq_record = false;);
-WRONG(rdma, Mlx5, static uint64_t send_record(rdma::SendShape, uint64_t););
-WRONG(rdma, Mlx5, using Doorbell = uint16_t;);
-WRONG(rdma, Mlx5, static uint64_t receive_record(rdma::ReceiveShape, uint64_t););
-WRONG(rdma, Mlx5, static void cq_record(););
-WRONG(rdma, Bnxt, static uint32_t receive_doorbell(rdma::ReceiveShape, uint64_t););
-WRONG(rdma, Bnxt, using CqDoorbell = void;);
+WRONG(Mlx5, static constexpr int name = 0;);
+WRONG(Mlx5, static constexpr int power_of_two = 0;);
+WRONG(Mlx5, static constexpr int wraps = 0;);
+WRONG(Mlx5, static constexpr int counts_operations = 0;);
+WRONG(Mlx5, static constexpr int has_flush_completions = 0;);
+WRONG(Mlx5, static constexpr int has_nop = 0;);
+WRONG(Mlx5, static constexpr int has_inline = 0;);
+WRONG(Mlx5, static constexpr int has_local_invalidate = 0;);
+WRONG(Mlx5, static constexpr int fence_after_memory_operation = 0;);
+WRONG(Mlx5, static constexpr int doorbell_repeats_entry = 0;);
+WRONG(Mlx5, static constexpr int has_send_record = 0;);
+WRONG(Mlx5, static constexpr int has_send_doorbell = 0;);
+WRONG(Mlx5, static constexpr int doorbell_is_served = 0;);
+WRONG(Mlx5, static constexpr int has_receive_record = 0;);
+WRONG(Mlx5, static constexpr int has_receive_doorbell = 0;);
+WRONG(Mlx5, static constexpr int has_cq_record = 0;);
+WRONG(Mlx5, static constexpr int has_cq_doorbell = 0;);
+WRONG(Mlx5, static constexpr int has_collapsed_cq = 0;);
+WRONG(Mlx5, static constexpr int has_side_table = 0;);
+WRONG(Mlx5, static constexpr bool doorbell_stride = false;);
+WRONG(Mlx5, static uint64_t unit_shift(const rdma::SendShape&););
+WRONG(Mlx5, struct Send : Mlx5::Send { static void units(); };);
+WRONG(Mlx5, struct Send : Mlx5::Send { static bool check(rdma::SendShape, rdma::Work, rdma::OneSge); };);
+WRONG(Mlx5, struct Send : Mlx5::Send { static void encode(); };);
+WRONG(Mlx5, struct Receive : Mlx5::Receive { static void check(); };);
+WRONG(Mlx5, struct Receive : Mlx5::Receive { static int encode(); };);
+WRONG(Mlx5, static uint64_t progress(rdma::SendShape, rdma::Progress, rdma::WorkCompletion, int););
+WRONG(Mlx5, struct Completions : Mlx5::Completions { static constexpr int by_index = 0; };);
+WRONG(Mlx5, struct Completions : Mlx5::Completions { static constexpr uint64_t entry_bytes = 64; };);
+WRONG(Mlx5, struct Completions : Mlx5::Completions { static constexpr int word_offset = 56; };);
+WRONG(Mlx5, struct Completions : Mlx5::Completions { static void is_new(); };);
+WRONG(Mlx5, struct Completions : Mlx5::Completions { static void decode(); };);
+WRONG(Mlx5, struct Completions : Mlx5::Completions { static void decode_success(); };);
+WRONG(Mlx5, struct Completions : Mlx5::Completions { static void is_about(); };);
+WRONG(Ernic, static uint64_t available(uint32_t, uint64_t, uint32_t););
+WRONG(Rxe, static constexpr bool has_send_record = false; static constexpr bool has_send_doorbell = false;);
+WRONG(Rxe, static constexpr bool has_receive_record = false;);
+WRONG(Rxe, static constexpr bool has_cq_record = false;);
+WRONG(Mlx5, static uint64_t send_record(rdma::SendShape, uint64_t););
+WRONG(Mlx5, using Doorbell = uint16_t;);
+WRONG(Mlx5, static uint64_t receive_record(rdma::ReceiveShape, uint64_t););
+WRONG(Mlx5, static void cq_record(););
+WRONG(Bnxt, static uint32_t receive_doorbell(rdma::ReceiveShape, uint64_t););
+WRONG(Bnxt, using CqDoorbell = void;);
 WRONG(
-    rdma, OneEntry, struct Collapsed : OneEntry::Collapsed {
+    OneEntry, struct Collapsed : OneEntry::Collapsed {
       struct Ring : OneEntry::Collapsed::Ring {
         static void is_about();
       };
     };);
-WRONG(rdma, OneEntry, struct Collapsed : OneEntry::Collapsed { static void look(); };);
-WRONG(
-    rdma, OneEntry, struct Collapsed : OneEntry::Collapsed { static int is_new(uint64_t, rdma::Progress, uint64_t); };);
-WRONG(rdma, OneEntry, struct Collapsed : OneEntry::Collapsed { static void decode(); };);
-WRONG(rdma, OneEntry, struct Collapsed : OneEntry::Collapsed { static void decode_success(); };);
-WRONG(rdma, Bnxt, static void doorbell_index(););
-WRONG(rdma, Bnxt, struct Table : Bnxt::Table { static constexpr int entry_words = 1; };);
-WRONG(rdma, Bnxt, struct Table : Bnxt::Table { static void packets(); };);
-WRONG(rdma, Bnxt, struct Table : Bnxt::Table { static void next_psn(); };);
-WRONG(rdma, Bnxt, struct Table : Bnxt::Table { static void index(); };);
-WRONG(rdma, Bnxt, struct Table : Bnxt::Table { static void word(); };);
-
-WRONG(nvme, Nvme, static constexpr int name = 0;);
-WRONG(nvme, Nvme, struct Entry { uint64_t word; };);
-WRONG(nvme, Nvme, using Completion = uint64_t;);
-WRONG(nvme, Nvme, static void is_new(););
-WRONG(nvme, Nvme, static void status(););
-WRONG(nvme, Nvme, struct Completions : Nvme::Completions { using Entry = uint64_t; };);
-WRONG(nvme, Nvme, struct Completions : Nvme::Completions { static void look(); };);
-WRONG(nvme, Nvme, struct Completions : Nvme::Completions { static void result(); };);
-WRONG(nvme, Nvme, struct Completions : Nvme::Completions { static void valid(); };);
-WRONG(nvme, Nvme, struct Completions : Nvme::Completions { static uint64_t key(uint64_t); };);
-WRONG(nvme, Nvme, struct Completions : Nvme::Completions { static uint32_t status(uint64_t); };);
-WRONG(nvme, Nvme, struct Completions : Nvme::Completions { static int is_error(uint64_t); };);
-WRONG(nvme, Nvme, struct Completions : Nvme::Completions { static void decode(); };);
+WRONG(OneEntry, struct Collapsed : OneEntry::Collapsed { static void look(); };);
+WRONG(OneEntry, struct Collapsed : OneEntry::Collapsed { static int is_new(uint64_t, rdma::Progress, uint64_t); };);
+WRONG(OneEntry, struct Collapsed : OneEntry::Collapsed { static void decode(); };);
+WRONG(OneEntry, struct Collapsed : OneEntry::Collapsed { static void decode_success(); };);
+WRONG(Bnxt, static void doorbell_index(););
+WRONG(Bnxt, struct Table : Bnxt::Table { static constexpr int entry_words = 1; };);
+WRONG(Bnxt, struct Table : Bnxt::Table { static void packets(); };);
+WRONG(Bnxt, struct Table : Bnxt::Table { static void next_psn(); };);
+WRONG(Bnxt, struct Table : Bnxt::Table { static void index(); };);
+WRONG(Bnxt, struct Table : Bnxt::Table { static void word(); };);

@@ -8,22 +8,6 @@
 
 XIO_NAMESPACE_BEGIN
 
-namespace nvme {
-struct Name {};
-struct EntrySize {};
-struct IsNew {};
-struct GetStatus {};
-struct SameEntry {};
-struct Look {};
-struct Observe {};
-struct Result {};
-struct Valid {};
-struct Key {};
-struct StatusBits {};
-struct IsError {};
-struct Decode {};
-}  // namespace nvme
-
 namespace rdma {
 struct Name {};
 struct PowerOfTwo {};
@@ -79,9 +63,7 @@ struct TableWord {};
 
 XIO_NAMESPACE_END
 
-#include <xio/nvme.hpp>
 #include <xio/rdma.hpp>
 #include <xio/vendors/bnxt/traits.hpp>
 
-static_assert(xio::nvme::require_vendor<xio::nvme::Traits>(), "");
 static_assert(xio::rdma::require_vendor<xio::bnxt::Vendor<>>(), "");

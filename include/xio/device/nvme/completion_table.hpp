@@ -9,7 +9,7 @@
 
 #include <xio/device/core/notification.hpp>
 #include <xio/device/nvme/failure_log.hpp>
-#include <xio/vendors/nvme/traits.hpp>
+#include <xio/vendors/nvme/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
 

@@ -6,7 +6,7 @@
 
 #include <xio/device/nvme/handle.hpp>
 #include <xio/device/queue/holder.hpp>
-#include <xio/vendors/nvme/traits.hpp>
+#include <xio/vendors/nvme/completion.hpp>
 
 XIO_NAMESPACE_BEGIN
 
