@@ -15,6 +15,7 @@
 /// built unchecked. With `run`, the builders check contiguity and alignment.
 
 #include <xio/config.hpp>
+#include <xio/vendors/member.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -78,27 +79,15 @@ struct SegmentList {
 
 namespace detail {
 
-template <class... T>
-struct MakeVoid {
-  using type = void;
-};
-
-template <class T>
-XIO_HOST_DEVICE const T& declared();
-
 template <class List, class = void>
-struct HasSeldom {
-  static constexpr bool value = false;
-};
+constexpr bool has_seldom = false;
 template <class List>
-struct HasSeldom<List, typename MakeVoid<decltype(List::seldom(true))>::type> {
-  static constexpr bool value = true;
-};
+constexpr bool has_seldom<List, decltype(void(List::seldom(true)))> = true;
 
 /// List::seldom(condition) if List has it, otherwise `condition`.
 template <class List>
 XIO_DEVICE_INLINE constexpr bool seldom(bool condition) {
-  if constexpr (HasSeldom<List>::value) {
+  if constexpr (has_seldom<List>) {
     return List::seldom(condition);
   } else {
     return condition;
@@ -109,16 +98,12 @@ XIO_DEVICE_INLINE constexpr bool seldom(bool condition) {
 template <class List, class = void>
 constexpr bool known_to_fit = false;
 template <class List>
-constexpr bool known_to_fit<List, typename MakeVoid<decltype(List::known_to_fit)>::type> = List::known_to_fit;
+constexpr bool known_to_fit<List, decltype(void(List::known_to_fit))> = List::known_to_fit;
 
 template <class Source, class = void>
-struct HasRun {
-  static constexpr bool value = false;
-};
+constexpr bool has_run = false;
 template <class Source>
-struct HasRun<Source, typename MakeVoid<decltype(declared<Source>().run(0, 0))>::type> {
-  static constexpr bool value = true;
-};
+constexpr bool has_run<Source, decltype(void(member::made<const Source&>().run(0, 0)))> = true;
 
 }  // namespace detail
 

@@ -78,7 +78,7 @@ XIO_DEVICE constexpr Status fill_prp_list(const Pages& pages, PrpListPlan plan, 
       page_end += words_per_page;
     }
     const uint64_t address = pages.bus(plan.offset);
-    if constexpr (HasRun<Pages>::value) {
+    if constexpr (has_run<Pages>) {
       const uint32_t here = plan.left < page ? plan.left : page;
       wrong |= (address & (page - 1)) | static_cast<uint64_t>(pages.run(plan.offset, here) < here);
       plan.left -= here;
@@ -116,7 +116,7 @@ XIO_DEVICE_INLINE constexpr Status build_prps(const Pages& pages, uint64_t offse
   const uint32_t span = in_page + bytes;
   // No early return: a branch costs a wave more than the few instructions that follow.
   const bool misaligned = (in_page & (prp_alignment - 1)) != 0;
-  if constexpr (detail::HasRun<Pages>::value) {
+  if constexpr (detail::has_run<Pages>) {
     const uint32_t want = bytes < in_first ? bytes : in_first;
     if (pages.run(offset, want) < want) return Status::misaligned;
   }
@@ -131,7 +131,7 @@ XIO_DEVICE_INLINE constexpr Status build_prps(const Pages& pages, uint64_t offse
       return misaligned ? Status(Status::misaligned) : listed;
     }
   }
-  if constexpr (detail::HasRun<Pages>::value) {
+  if constexpr (detail::has_run<Pages>) {
     if (span > page) {
       const uint32_t left = bytes - in_first;
       if ((data.prp2 & (page - 1)) != 0 || pages.run(offset + in_first, left) < left) return Status::misaligned;

@@ -51,7 +51,7 @@ XIO_DEVICE constexpr Status build_sgl(const Pages& pages, uint64_t offset, uint3
   while (true) {
     const uint64_t address = pages.bus(offset);
     uint64_t here = page - (address & (page - 1));
-    if constexpr (detail::HasRun<Pages>::value) here = pages.run(offset, left);
+    if constexpr (detail::has_run<Pages>) here = pages.run(offset, left);
     if (here == 0) return Status::out_of_range;
     if (here > left) here = left;
     if (address != start + length) {
