@@ -40,15 +40,15 @@ struct ShadowDoorbell {
   }
 
   XIO_DEVICE_INLINE static void ring(const DoorbellTarget& target, uint32_t value) {
-    if (announce(target, value)) XioComDoorbell<order::Relaxed>(target.word, value);
+    if (store_shadow(target, value)) XioComDoorbell<order::Relaxed>(target.word, value);
   }
   XIO_DEVICE_INLINE static void ring_each(const DoorbellTarget& target, uint32_t value) {
-    if (announce(target, value)) arch::store_mmio_each_lane(target.word, value);
+    if (store_shadow(target, value)) arch::store_mmio_each_lane(target.word, value);
   }
 
  private:
   /// Stores the shadow doorbell; returns whether the register must be stored too.
-  XIO_DEVICE_INLINE static bool announce(const DoorbellTarget& target, uint32_t value) {
+  XIO_DEVICE_INLINE static bool store_shadow(const DoorbellTarget& target, uint32_t value) {
     const uint32_t before = arch::load<arch::Scope::system>(target.shadow);
     arch::store<arch::Scope::system>(target.shadow, value);
     // The device stores EventIdx and then reads the shadow doorbell; this side must do the reverse, in this order.

@@ -128,7 +128,8 @@ class QueueEngine {
         return drain_out_of_line(group, found.head, found.word);
       }
     } else {
-      return drain_here(group, telemetry);
+      detail::NoRecord none;
+      return drain_here(group, telemetry, none);
     }
   }
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const {
@@ -136,15 +137,10 @@ class QueueEngine {
     return drain(group, off);
   }
 
-  template <class Telemetry>
-  XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry) const {
-    detail::NoRecord none;
-    return drain_recorded(group, telemetry, none);
-  }
-
+  /// drain() without a call.
   /// @param record detail::NoRecord, or detail::Taken for what the calling lane takes
   template <class Telemetry, class Record>
-  XIO_DEVICE_INLINE uint32_t drain_recorded(Group<S> group, Telemetry& telemetry, Record& record) const {
+  XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry, Record& record) const {
     const uint64_t started = Telemetry::start();
     uint32_t taken = 0;
     protocol::Found found{};

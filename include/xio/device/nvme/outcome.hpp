@@ -88,12 +88,13 @@ XIO_DEVICE_INLINE Status outcome(const Engine& engine, const CompletionTable& ta
   return token.status.is_ok() && all.first != 0 ? protocol::unpack(all.first) : token.status;
 }
 
-/// Waits until everything that `token` denotes has ended. All lanes of `group` call, each with its own token.
-///
-/// `drain_now()` takes completions and returns how many; the whole group calls it.
-template <class Engine, Sharing S, class Drain>
-XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionTable& table, Group<S> group, const Token& token,
-                              Deadline until, Drain drain_now) {
+/// Announces deferred entries, then waits until everything that `token` denotes has ended. All lanes of `group` call,
+/// each with its own token.
+template <class Engine, Sharing S, class Telemetry>
+XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
+                                 Telemetry& telemetry) {
+  engine.ring(group);
+  const CompletionTable table = engine.table();
   QueueState& state = engine.state();
   uint32_t bad = 0;  // not 0: some failed, or ended long ago
   uint32_t left = token.count;
@@ -116,8 +117,7 @@ XIO_DEVICE_INLINE Status wait(const Engine& engine, const CompletionTable& table
       if (protocol::is_lost<S>(state)) given_up = Status::broken;
       protocol::help(engine, group);
     }
-    const uint32_t taken = drain_now();
-    if (taken == 0) arch::pause(round);
+    if (engine.drain(group, telemetry) == 0) arch::pause(round);
   }
   Status status = token.status;
   if (XIO_UNLIKELY(group.any(bad != 0))) {

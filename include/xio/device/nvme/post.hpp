@@ -158,7 +158,8 @@ XIO_DEVICE_INLINE void post_entry(const Engine& engine, Group<S> group, bool ser
 
 /// Publishes and rings.
 template <class Engine, Sharing S, class Call>
-XIO_DEVICE_INLINE void announce(const Engine& engine, Group<S> group, const protocol::Claim& claim, const Call& call) {
+XIO_DEVICE_INLINE void publish_measured(const Engine& engine, Group<S> group, const protocol::Claim& claim,
+                                        const Call& call) {
   // 5. Publish. 6. Ring.
   const uint64_t started = Call::Meter::start();
   protocol::publish(engine, group, claim);
@@ -195,7 +196,7 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, uint32_t left
     do {
       post_entry(engine, group, served, storing, call, Split && split, done + i, ticket + i);
     } while (Split && XIO_UNLIKELY(++i < round.each));
-    announce(engine, group, claim, call);
+    publish_measured(engine, group, claim, call);
     if (served) {
       token.last = ticket;
       token.count = round.each;
@@ -236,7 +237,7 @@ XIO_DEVICE_INLINE Token post_alone(const Engine& engine, Group<Sharing::thread> 
     } while (Split && XIO_UNLIKELY(left != rest));
     if constexpr (Engine::stored_each_time) claim.first = ticket - row;
     claim.count = row;
-    announce(engine, group, claim, call);
+    publish_measured(engine, group, claim, call);
     token.last = ticket - 1;
     token.count = row;
   } while (Split && XIO_UNLIKELY(left != 0));
@@ -315,7 +316,7 @@ XIO_DEVICE_INLINE bool post_plain(const Engine& engine, Group<Sharing::thread> g
   started = Call::Meter::start();
   store_entries(engine, group, 1, entry, ticket);
   call.telemetry.stop(telemetry::Step::enqueue, started);
-  announce(engine, group, claim, call);
+  publish_measured(engine, group, claim, call);
   token.last = ticket;
   token.count = 1;
   return true;

@@ -262,7 +262,8 @@ class Queue {
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
-      const uint32_t taken = engine_.drain_here(group, options.telemetry());
+      detail::NoRecord none;
+      const uint32_t taken = engine_.drain_here(group, options.telemetry(), none);
       if (taken == 0) protocol::help<false>(engine_, group);
       return taken;
     });
@@ -292,7 +293,7 @@ class Queue {
       uint32_t all = 0;
       while (group.any(all < most)) {
         detail::Taken mine;
-        const uint32_t taken = engine_.drain_recorded(group, options.telemetry(), mine);
+        const uint32_t taken = engine_.drain_here(group, options.telemetry(), mine);
         if (taken == 0) break;
         all += taken;
         if (XIO_UNLIKELY(engine_.state().way_of_use != 0)) {

@@ -20,14 +20,6 @@ struct Always {
   XIO_HOST_DEVICE static constexpr bool passed() { return false; }
 };
 
-/// Announces deferred entries, then waits for each lane's token.
-template <class Engine, Sharing S, class Telemetry>
-XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
-                                 Telemetry& telemetry) {
-  engine.ring(group);
-  return wait(engine, engine.table(), group, token, until, [&] { return engine.drain(group, telemetry); });
-}
-
 /// Waits for each lane's token without marking errors as waited for.
 template <class Engine, Sharing S>
 XIO_DEVICE Status wait_quietly(const Engine& engine, Group<S> group, const Token& token, Deadline until) {
@@ -181,7 +173,7 @@ XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
 /// Errors that no caller has waited for; with `take`, they are not reported again. Returns false if `until` passed; see
 /// find_errors().
 template <class Engine, Sharing S, class Until>
-XIO_DEVICE bool find_errors(const Engine& engine, Group<S> group, bool take, Until until, ErrorSummary& summary) {
+XIO_DEVICE bool summarize_errors(const Engine& engine, Group<S> group, bool take, Until until, ErrorSummary& summary) {
   UnseenErrors found;
   if (!find_errors<S>(engine.table(), engine.state(), group, take, until, found)) return false;
   summary = {found.count, found.first_ticket, CompletionFormat::decode(static_cast<uint16_t>(found.first_status))};
@@ -192,7 +184,7 @@ XIO_DEVICE bool find_errors(const Engine& engine, Group<S> group, bool take, Unt
 template <class Engine, Sharing S>
 XIO_DEVICE ErrorSummary errors(const Engine& engine, Group<S> group) {
   ErrorSummary summary;
-  find_errors(engine, group, false, Always{}, summary);
+  summarize_errors(engine, group, false, Always{}, summary);
   return summary;
 }
 
@@ -202,7 +194,7 @@ XIO_DEVICE_INLINE Status quiet(const Engine& engine, Group<S> group, Deadline un
   const Status fenced = fence(engine, group, until);
   if (!fenced.is_ok()) return fenced;
   ErrorSummary summary;
-  return find_errors(engine, group, true, until, summary) ? summary.first : Status(Status::timed_out);
+  return summarize_errors(engine, group, true, until, summary) ? summary.first : Status(Status::timed_out);
 }
 
 }  // namespace detail
