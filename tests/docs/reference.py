@@ -33,12 +33,9 @@ SHOWN = ["rdma::QueuePair", "nvme::DriveSetHandle", "nvme::CommandSetters", "Sta
          "Notification", "KeptResult", "Policy", "Options", "telemetry::Steps", "host::NvmeController", "host::NvmeQueue",
          "host::QueueOptions", "host::Executor", "host::DmaBuffer", "host::LaunchShape", "host::HostStream", "host::DirectQueuePair",
          "host::VerbsQueuePair", "emulation::NvmeController", "emulation::FaultPlan", "emulation::RdmaNic", "emulation::RdmaQueuePair"]
-# Functions of which every documented overload shows code.
+# Functions of which every documented overload shows code; lists.py has the other NVMe commands.
 FUNCTIONS = ["XioComEnqueue", "XioComDequeue", "XioComDoorbell", "enqueue_wave", "deadline", "poll_until", "wait_until", "name",
-             "nvme::command", "nvme::read", "nvme::write", "nvme::compare", "nvme::write_zeroes", "nvme::verify",
-             "nvme::write_uncorrectable", "nvme::zone_append", "nvme::flush", "nvme::dataset_management", "nvme::deallocate", "nvme::copy",
-             "nvme::zone_management_send", "nvme::reservation_register", "nvme::reservation_acquire", "nvme::reservation_release",
-             "nvme::reservation_report", "nvme::io_management_receive", "nvme::io_management_send", "nvme::encode", "nvme::cover_ranges",
+             "nvme::command", "nvme::encode", "nvme::cover_ranges",
              "host::on", "host::default_executor", "host::launch", "simt::launch", "host::adopt_mlx5", "host::adopt_bnxt",
              "host::adopt_ionic", "host::adopt_ernic"]
 

@@ -62,6 +62,8 @@ struct ZoneReceiveRequest {
   bool partial = false;   ///< the report counts the zones it contains, not all matching zones
 };
 
+/// Zone Management Receive.
+/// @snippet commands.cpp zone_management
 XIO_DEVICE constexpr Command zone_management_receive(const ZoneReceiveRequest& request) {
   return command(Opcode::zone_management_receive)
       .starts_at(request.zone_lba)
