@@ -117,8 +117,8 @@ struct QemuMachine {
       const std::string bytes = std::to_string(arena.size());
       append({"-machine", "q35,memory-backend=ram,i8042=off,usb=off,sata=off,smbus=off", "-S"});
       append({"-m", std::to_string(arena.size() / mib)});
-      append({"-object", "memory-backend-file,id=ram,share=on,size=" + bytes + ",mem-path=/proc/self/fd/" +
-                             std::to_string(arena.fd())});
+      append(
+          {"-object", "memory-backend-file,id=ram,share=on,size=" + bytes + ",mem-path=" + inherited_path(arena.fd())});
       append({"-chardev", "socket,id=test,fd=" + device_fd});
       append({"-object", "qtest,id=qtest0,chardev=test,log=/dev/null"});
     }

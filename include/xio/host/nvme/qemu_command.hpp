@@ -27,6 +27,15 @@ namespace host::detail {
 /// Size of the anonymous memory behind a namespace without an image; it is freed with its last descriptor.
 constexpr uint64_t default_image_bytes = uint64_t{64} << 20;
 
+/// A name of an open file for QEMU, which inherits it.
+/// @throws Error where /proc is not mounted, as in a bare chroot
+inline std::string inherited_path(int fd) {
+  std::string path = "/proc/self/fd/" + std::to_string(fd);
+  if (::access(path.c_str(), F_OK) != 0)
+    throw Error("qemu: /proc is not mounted here, by which QEMU opens memory; mount it (mount -t proc proc /proc)");
+  return path;
+}
+
 /// Sets O_EXCL-created or anonymous files to their size.
 inline void set_file_size(int fd, uint64_t bytes, const std::string& name) {
   if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0)
@@ -172,7 +181,7 @@ struct QemuDevices {
     }
     images.emplace_back(::memfd_create("xio-image", MFD_CLOEXEC), "qemu: cannot create memory for an image");
     set_file_size(images.back().get(), size_of(one), "the image in memory");
-    return "/proc/self/fd/" + std::to_string(images.back().get());
+    return inherited_path(images.back().get());
   }
 };
 
