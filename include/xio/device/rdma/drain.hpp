@@ -139,8 +139,8 @@ class SendSink {
 
 /// Takes the entries that begin_drain() found; see protocol::drain().
 template <bool Errors, class Engine, class Source, Sharing S>
-XIO_DEVICE_INLINE uint32_t take(const Engine& engine, const Source& source, Group<S> group,
-                                const protocol::Found& found) {
+XIO_DEVICE_INLINE uint32_t take_completions(const Engine& engine, const Source& source, Group<S> group,
+                                            const protocol::Found& found) {
   SendSink<Engine> sink(engine);
   return protocol::drain<Errors>(engine, source, sink, group, found);
 }
@@ -213,7 +213,7 @@ XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void
   if constexpr (sizeof...(seen) == 0) {
     return drain_here(engine, group);
   } else {
-    return take<true>(engine, engine.cq(), group, protocol::Found{seen...});
+    return take_completions<true>(engine, engine.cq(), group, protocol::Found{seen...});
   }
 }
 
@@ -224,13 +224,13 @@ XIO_DEVICE_INLINE uint32_t drain_out_of_line(const Engine& engine, Seen... seen)
                             q.cq.size, q.cq.number, q.shape.qpn, q.shape.entries, q.depth, seen...);
 }
 
-/// Takes what begin_drain() found, an entry that reports anything but success among it.
+/// Drain with error handling: takes what begin_drain() found, an entry that reports anything but success among it.
 template <class Engine, Sharing S>
-XIO_COLD XIO_DEVICE uint32_t drain_any(const Engine& engine, Group<S> group, protocol::Found found) {
+XIO_COLD XIO_DEVICE uint32_t take_errors(const Engine& engine, Group<S> group, protocol::Found found) {
   if constexpr (arch::calls_save_registers && Engine::stored_each_time) {
     return drain_out_of_line(engine, found.head, found.word);
   } else {
-    return take<true>(engine, engine.cq(), group, found);
+    return take_completions<true>(engine, engine.cq(), group, found);
   }
 }
 
@@ -243,10 +243,10 @@ XIO_DEVICE_INLINE uint32_t drain_here(const Engine& engine, Group<S> group) {
     protocol::Found found{};
     if (!protocol::begin_drain(engine, source, group, found)) return 0;
     if constexpr (is_shared<S>) {
-      return take<true>(engine, source, group, found);
+      return take_completions<true>(engine, source, group, found);
     } else {
-      const uint32_t taken = take<false>(engine, source, group, found);
-      return XIO_UNLIKELY(taken == protocol::met_error) ? drain_any(engine, group, found) : taken;
+      const uint32_t taken = take_completions<false>(engine, source, group, found);
+      return XIO_UNLIKELY(taken == protocol::met_error) ? take_errors(engine, group, found) : taken;
     }
   }
 }
