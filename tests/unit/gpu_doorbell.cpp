@@ -251,8 +251,13 @@ TEST_CASE("rings and registers of a NIC's queue pairs are mapped for a GPU", "[g
   std::shared_ptr<void> registers = reach.add_registers(pages + 4096, 4096);
   CHECK(address(registers.get()) == address(pages + 4096) + 0x1000);
   CHECK(machine->last_flags == 6);
+  const uint64_t word = 0x1234;
+  std::shared_ptr<void> copy = reach.copy(&word, sizeof word);
+  CHECK(*static_cast<const uint64_t*>(copy.get()) == word);
   memory.reset();
   registers.reset();
+  CHECK(machine->alive == 1);
+  copy.reset();
   CHECK(machine->alive == 0);
   machine->register_io_error = 801;
   registers = reach.add_registers(pages, 4096);

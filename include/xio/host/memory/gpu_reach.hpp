@@ -11,6 +11,7 @@
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/gpu/runtime.hpp>
+#include <xio/host/memory/allocator.hpp>
 #include <xio/host/memory/executor_reach.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -44,10 +45,9 @@ class GpuReach final : public ExecutorReach {
                 "; let the CPU run the kernels");
   }
   std::shared_ptr<void> copy(const void* from, size_t bytes) override {
-    const GpuAllocation made = gpu_->allocate(MemoryKind::vram_coarse, bytes);
-    std::shared_ptr<void> owner(made.gpu, [gpu = gpu_, made](void*) { gpu->release(MemoryKind::vram_coarse, made); });
-    gpu_->copy(made.gpu, from, bytes);
-    return owner;
+    const MemoryBuffer made = MemoryAllocator(gpu_).allocate(MemoryKind::vram_coarse, bytes);
+    gpu_->copy(made.gpu(), from, bytes);
+    return {made.owner(), made.gpu()};
   }
 
  private:
