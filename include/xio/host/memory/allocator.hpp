@@ -51,10 +51,6 @@ class MemoryBuffer {
   /// Owner that keeps the memory alive.
   const std::shared_ptr<void>& owner() const { return owner_; }
 
-  /// Bus addresses; empty until set_page_map().
-  const PageMap& page_map() const { return map_; }
-  void set_page_map(PageMap map) { map_ = std::move(map); }
-
   /// Exports GPU memory for drivers of other devices. Throws Error for host memory.
   DmaBufExport export_dma_buf() const {
     if (!genuine_ || !is_vram(kind_))
@@ -70,7 +66,6 @@ class MemoryBuffer {
   bool genuine_ = false;
   GpuAllocation memory_;
   size_t size_ = 0;
-  PageMap map_;
   std::shared_ptr<GpuRuntime> runtime_;
   std::shared_ptr<void> owner_;
 };

@@ -179,13 +179,7 @@ class Exchange {
     return value;
   }
 
-  /// Whether the peer has begun to send its next message, or is gone: trade() then learns it without waiting for long.
-  bool has_news() const {
-    pollfd entry{fd_.get(), POLLIN, 0};
-    return ::poll(&entry, 1, 0) > 0;
-  }
-
-  /// The socket, for poll(): readable when has_news().
+  /// The socket, for poll(): readable when the peer has begun to send its next message, or is gone.
   int descriptor() const { return fd_.get(); }
 
   /// Sets the time limit of every trade from now on.

@@ -85,7 +85,6 @@ namespace detail {
 class Counter {
  public:
   void add(uint64_t n = 1) { set(get() + n); }
-  void subtract(uint64_t n = 1) { set(get() - n); }
   void set(uint64_t value) { value_.store(value, std::memory_order_relaxed); }
   void raise_to(uint64_t value) {
     if (value > get()) set(value);
