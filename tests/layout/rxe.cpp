@@ -62,9 +62,20 @@ namespace {
 using Encoder = rxe::SendEncoder;
 constexpr SendShape shape{17, 64, 9, 4, 64, 0, 0};
 
+/// Sink of the encoder: records which words were stored.
+struct WordSink {
+  uint64_t word[64]{};
+  bool stored[64]{};
+
+  constexpr void put8(uint32_t i, uint64_t value) {
+    word[i] = value;
+    stored[i] = true;
+  }
+};
+
 /// An entry as it lies in memory.
 struct Entry {
-  rxe::WordSink<64> sink;
+  WordSink sink;
 
   constexpr uint8_t byte(uint32_t at) const { return static_cast<uint8_t>(sink.word[at / 8] >> at % 8 * 8); }
   template <class Word>

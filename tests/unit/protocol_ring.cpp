@@ -46,11 +46,6 @@ TEST_CASE("H2 a counter is found again from its low bits and a bound that is kno
       const uint64_t index = known + ahead;
       right = right && xio::ring::widen(known, static_cast<uint32_t>(index % size), size - 1) == index;
     }
-    for (const uint64_t behind : {uint64_t{1}, uint64_t{2}, uint64_t{size} / 2 + 1, uint64_t{size}}) {
-      if (behind > known) continue;
-      const uint64_t index = known - behind;
-      right = right && xio::ring::widen_below(known, static_cast<uint32_t>(index % size), size - 1) == index;
-    }
     return right;
   });
 }
@@ -61,8 +56,7 @@ TEST_CASE("H2 a completion slot knows its lap at every counter value") {
   for_all(32768, [&](uint32_t size, uint64_t ticket) {
     const uint32_t mask = size - 1;
     const uint64_t lap = ticket / size;
-    bool right = xio::nvme::detail::lap_begin(ticket, mask) == lap * size &&
-                 xio::nvme::detail::lap_end(ticket, mask) == (lap + 1) * size;
+    bool right = xio::nvme::detail::lap_end(ticket, mask) == (lap + 1) * size;
     // What the slot holds after `laps` operations have used it, and what a holder of `ticket` makes of that.
     uint64_t& word = slots[ticket % size].word;
     uint64_t seen = 0;

@@ -31,11 +31,6 @@ XIO_DEVICE constexpr uint64_t widen(uint64_t known, uint32_t wire, uint32_t mask
   return known + ((wire - static_cast<uint32_t>(known)) & mask);
 }
 
-/// The counter value before `limit`, and at most `mask + 1` before it, whose low bits are `wire`.
-XIO_DEVICE constexpr uint64_t widen_below(uint64_t limit, uint32_t wire, uint32_t mask) {
-  return limit - 1 - ((static_cast<uint32_t>(limit) - 1 - wire) & mask);
-}
-
 /// `To` with the constness of `From`.
 template <class From, class To>
 struct Matching {

@@ -40,9 +40,6 @@ struct CompletionTable {
   uint32_t failure_entries;
 };
 
-/// Value of a slot's upper 48 bits that permits `ticket` to use it: all operations of earlier laps have ended.
-XIO_DEVICE constexpr uint64_t lap_begin(uint64_t ticket, uint32_t slot_mask) { return ticket & ~uint64_t{slot_mask}; }
-
 /// Value of a slot's upper 48 bits once `ticket` has ended.
 XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
 

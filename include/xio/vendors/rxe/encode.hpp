@@ -21,19 +21,6 @@ namespace rxe {
 /// @addtogroup vendors_rxe
 /// @{
 
-/// Sink of the encoders in constant expressions and tests: an array that records which words were stored.
-template <uint32_t Words>
-struct WordSink {
-  uint64_t word[Words]{};
-  bool stored[Words]{};
-
-  /// Stores word `i` of the entry.
-  XIO_HOST_DEVICE constexpr void put8(uint32_t i, uint64_t value) {
-    word[i] = value;
-    stored[i] = true;
-  }
-};
-
 /// Producer or consumer index for a queue's header, from a counter that never wraps. `entries`: power of two.
 XIO_DEVICE constexpr uint32_t ring_index(uint64_t counter, uint32_t entries) {
   return static_cast<uint32_t>(counter & (entries - 1));
