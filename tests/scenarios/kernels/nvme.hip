@@ -4,16 +4,11 @@
 /// @brief The NVMe kernels of the scenarios.
 
 #include <scenarios/kernels/kernel.hpp>
-#include <scenarios/kernels/nvme_answered.hpp>
-#include <scenarios/kernels/nvme_by_lane.hpp>
-#include <scenarios/kernels/nvme_called.hpp>
+#include <scenarios/kernels/nvme_buffers.hpp>
 #include <scenarios/kernels/nvme_every.hpp>
-#include <scenarios/kernels/nvme_forgotten.hpp>
-#include <scenarios/kernels/nvme_handed.hpp>
-#include <scenarios/kernels/nvme_mixed.hpp>
+#include <scenarios/kernels/nvme_failures.hpp>
 #include <scenarios/kernels/nvme_others.hpp>
-#include <scenarios/kernels/nvme_own.hpp>
-#include <scenarios/kernels/nvme_reused.hpp>
+#include <scenarios/kernels/nvme_told.hpp>
 
 using scenarios::NvmeJob;
 using xio::Sharing;

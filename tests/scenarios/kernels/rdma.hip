@@ -7,7 +7,6 @@
 #include <scenarios/kernels/kernel.hpp>
 #include <scenarios/kernels/rdma_by_lane.hpp>
 #include <scenarios/kernels/rdma_called.hpp>
-#include <scenarios/kernels/rdma_every.hpp>
 #include <scenarios/kernels/rdma_reused.hpp>
 
 using scenarios::has_atomics;
