@@ -13,7 +13,7 @@
 #include <string>
 
 #include <catch.hpp>
-#include <machine/amdgcn/instruction_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 #include <machine/amdgcn/processor.hpp>
 #include <skip.hpp>
 

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/local_states.hpp"
 #include "model/snapshot.hpp"
 
 namespace model {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <machine/amdgcn/handlers.hpp>
 
-#include <machine/amdgcn/instruction_parser.hpp>
-#include <machine/amdgcn/operand_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 #include <machine/core/address_space.hpp>
 
 namespace machine::amdgcn {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include <machine/amdgcn/instruction_parser.hpp>
 
 #include <cctype>
 #include <cstdlib>
 #include <sstream>
 #include <vector>
 
-#include <machine/amdgcn/modifier_parser.hpp>
-#include <machine/amdgcn/operand_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 #include <machine/core/address_space.hpp>
 
 namespace machine::amdgcn {

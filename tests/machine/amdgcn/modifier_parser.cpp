@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <machine/amdgcn/modifier_parser.hpp>
 
 #include <cstdlib>
 #include <functional>
 #include <vector>
 
-#include <machine/amdgcn/operand_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 #include <machine/core/address_space.hpp>
 
 namespace machine::amdgcn {

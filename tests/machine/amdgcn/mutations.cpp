@@ -2,8 +2,7 @@
 /// @file
 /// @brief The orderings that machine code requests, each weakened by one step.
 
-#include <machine/amdgcn/instruction_parser.hpp>
-#include <machine/amdgcn/operand_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 #include <machine/amdgcn/processor.hpp>
 
 namespace machine::amdgcn {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <machine/amdgcn/operand_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 
 #include <cstdlib>
 #include <cstring>

@@ -10,7 +10,7 @@
 
 #include <machine/amdgcn/elf_file.hpp>
 #include <machine/amdgcn/message_pack.hpp>
-#include <machine/amdgcn/operand_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 #include <machine/core/address_space.hpp>
 
 namespace machine::amdgcn {

@@ -8,8 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include <machine/amdgcn/instruction_parser.hpp>
-#include <machine/amdgcn/operand_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 #include <machine/amdgcn/program.hpp>
 #include <machine/amdgcn/tool_output.hpp>
 #include <machine/core/address_space.hpp>

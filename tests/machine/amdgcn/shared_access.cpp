@@ -5,7 +5,7 @@
 #include <map>
 
 #include <machine/amdgcn/handlers.hpp>
-#include <machine/amdgcn/operand_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 #include <machine/amdgcn/processor.hpp>
 #include <machine/amdgcn/vector_source.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <machine/amdgcn/unstored.hpp>
 
-#include <machine/amdgcn/operand_parser.hpp>
+#include <machine/amdgcn/parsers.hpp>
 #include <machine/amdgcn/vector_source.hpp>
 
 namespace machine::amdgcn {
