@@ -29,6 +29,7 @@ endforeach()
 xio_register_test(NAME docs.words LABELS docs COMMAND ${docs_dir}/words.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME docs.claims LABELS docs COMMAND ${docs_dir}/claims.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME docs.lists LABELS docs COMMAND ${docs_dir}/lists.py ${PROJECT_SOURCE_DIR})
+xio_register_test(NAME docs.names LABELS docs COMMAND ${docs_dir}/names.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME docs.hazards LABELS docs COMMAND ${docs_dir}/hazards.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME docs.picture LABELS docs COMMAND ${PROJECT_SOURCE_DIR}/docs/pictures/draw.py
   ${PROJECT_SOURCE_DIR}/docs/pictures/queue-protocol.txt ${PROJECT_SOURCE_DIR}/docs/pictures/queue-protocol.svg --check)
