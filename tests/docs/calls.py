@@ -19,7 +19,8 @@ SIDES = [
     ("In a kernel", [
         ("NVMe queue", "xio::nvme::Queue", "`nvme::Queue<Sharing, Policy>`, made from a `QueueHandle`."),
         ("Many drives", "xio::nvme::DriveSet", "`nvme::DriveSet`, one address space over several queues."),
-        ("NVMe commands", "xio::nvme::", "Arguments of `submit`."),
+        ("NVMe commands", "xio::nvme::", "Arguments of `submit`; `copy` and those after it need"
+         " `<xio/vendors/nvme/encode_more.hpp>`."),
         ("RDMA queue pair", "xio::rdma::QueuePair",
          "`mlx5::QueuePair<Sharing, Policy>` and those of the other vendors."),
         ("RDMA receives", "xio::rdma::ReceiveQueue", ""),
