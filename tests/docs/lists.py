@@ -34,7 +34,7 @@ RULES = {
         [("docs/**/*.md", r"{}\b")]),
     "key of a controller": (
         ["include/xio/host/nvme/*_options.hpp", "include/xio/host/emulation/nvme/emulated_spec.hpp"], r"key == \"(\w+)\"",
-        [("docs/xio-tester.md", r"`{}\b"), ("tests/fuzz/specs.dict", r"\",{}=")]),
+        [("include/xio/host/**/*.hpp", r"known: [^;]*\b{}\b"), ("docs/xio-tester.md", r"`{}\b"), ("tests/fuzz/specs.dict", r"\",{}=")]),
 }
 
 
