@@ -145,36 +145,64 @@ class QemuChannel {
   }
   /// Sends the writes in this order and returns immediately; later calls consume their replies.
   void post(const PostedWrite* writes, size_t count) {
-    guarded([&] { return do_post(writes, count); });
+    guarded([&] {
+      do_post(writes, count);
+      if (outstanding_ > collect_above) collect(outstanding_ > wait_above);
+    });
   }
 
   bool broken() const { return broken_.load(); }
   /// Sets the time limit for a reply from now on.
   void set_limit(std::chrono::milliseconds limit) {
-    guarded([&] { return do_set_limit(limit); });
+    guarded([&] { return socket_.set_limit(limit); });
   }
   /// Sets what tells whether a signal has stopped QEMU, as DeadlineSocket::set_stopped().
   void set_stopped(std::function<bool()> stopped) {
-    guarded([&] { return do_set_stopped(std::move(stopped)); });
+    guarded([&] { return socket_.set_stopped(std::move(stopped)); });
   }
 
  protected:
-  QemuChannel() = default;
+  QemuChannel(FileDescriptor fd, std::chrono::milliseconds limit) : socket_(std::move(fd), limit) {}
 
   virtual uint32_t do_config_read32(uint32_t offset) = 0;
   virtual void do_config_write(uint32_t offset, uint32_t value, uint32_t bytes) = 0;
   virtual uint64_t do_read(uint64_t address, uint32_t bytes) = 0;
   virtual void do_write(uint64_t address, uint64_t value, uint32_t bytes) = 0;
+  /// Sends the writes by send_posted().
   virtual void do_post(const PostedWrite* writes, size_t count) = 0;
-  virtual void do_set_limit(std::chrono::milliseconds limit) = 0;
-  virtual void do_set_stopped(std::function<bool()> stopped) = 0;
+  /// Takes one reply; returns false if none was received and `may_wait` is not set.
+  virtual bool take_reply(uint64_t& value, bool may_wait) = 0;
 
+  void send(const void* data, size_t bytes) {
+    socket_.send(data, bytes, [this] { collect(false); });
+  }
+  void send_posted(const void* data, size_t bytes, size_t writes) {
+    outstanding_ += writes;  // before sending: replies may come while the rest waits for space
+    send(data, bytes);
+  }
+  /// Sends a request, and returns its reply.
+  uint64_t call(const void* data, size_t bytes) {
+    send(data, bytes);
+    collect(true);
+    uint64_t value = 0;
+    take_reply(value, true);
+    return value;
+  }
+
+  DeadlineSocket socket_;
+
+ private:
   /// Outstanding posted writes above which available replies are consumed,
   static constexpr size_t collect_above = 16;
   /// and above which the sender waits for replies: QEMU blocks once the socket is full of them.
   static constexpr size_t wait_above = 256;
 
- private:
+  /// Consumes replies to posted writes: all of them, or those already received.
+  void collect(bool all) {
+    uint64_t ignored;
+    while (outstanding_ > 0 && take_reply(ignored, all)) --outstanding_;
+  }
+
   template <class Action>
   std::invoke_result_t<Action> guarded(Action&& action) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -187,6 +215,7 @@ class QemuChannel {
     }
   }
 
+  size_t outstanding_ = 0;  // posted writes whose reply was not consumed
   std::mutex mutex_;
   std::atomic<bool> broken_{false};
 };

@@ -25,7 +25,7 @@ class QemuQtestChannel final : public QemuChannel {
  public:
   /// @param slot  device number on bus 0; function 0 is used
   QemuQtestChannel(FileDescriptor fd, std::chrono::milliseconds limit, uint32_t slot)
-      : socket_(std::move(fd), limit), slot_(slot) {}
+      : QemuChannel(std::move(fd), limit), slot_(slot) {}
 
  private:
   // PCI configuration mechanism 1.
@@ -51,38 +51,20 @@ class QemuQtestChannel final : public QemuChannel {
     std::string lines;
     for (size_t i = 0; i < count; ++i)
       lines += "writel " + to_hex(writes[i].address) + " " + to_hex(writes[i].value) + "\n";
-    outstanding_ += count;  // before sending: replies may come while the rest of the lines waits for space
-    send(lines);
-    if (outstanding_ > collect_above) collect(outstanding_ > wait_above);
+    send_posted(lines.data(), lines.size(), count);
   }
-
-  void do_set_limit(std::chrono::milliseconds limit) override { socket_.set_limit(limit); }
-  void do_set_stopped(std::function<bool()> stopped) override { socket_.set_stopped(std::move(stopped)); }
 
   void select(uint32_t offset) {
     call("outl " + to_hex(config_address_port) + " " + to_hex(0x80000000u | slot_ << 11 | (offset & 0xfc)));
   }
 
-  void send(const std::string& lines) {
-    socket_.send(lines.data(), lines.size(), [this] { collect(false); });
-  }
-
   uint64_t call(const std::string& command) {
-    send(command + "\n");
-    collect(true);
-    uint64_t value = 0;
-    take_reply(value, true);
-    return value;
-  }
-
-  /// Consumes replies to posted writes: all of them, or those already received.
-  void collect(bool all) {
-    uint64_t ignored;
-    while (outstanding_ > 0 && take_reply(ignored, all)) --outstanding_;
+    const std::string line = command + "\n";
+    return QemuChannel::call(line.data(), line.size());
   }
 
   /// A reply is "OK", or "OK 0x<value>".
-  bool take_reply(uint64_t& value, bool may_wait) {
+  bool take_reply(uint64_t& value, bool may_wait) override {
     size_t end;
     while ((end = received_.find('\n', begin_)) == std::string::npos) {
       received_.erase(0, begin_);
@@ -100,9 +82,7 @@ class QemuQtestChannel final : public QemuChannel {
     return true;
   }
 
-  DeadlineSocket socket_;
   uint32_t slot_;
-  size_t outstanding_ = 0;  // posted writes whose reply was not consumed
   std::string received_;
   size_t begin_ = 0;  // of the first reply in received_ that was not consumed
 };

@@ -29,7 +29,7 @@ namespace host {
 /// Client of `-object x-remote-object`.
 class QemuRemoteChannel final : public QemuChannel {
  public:
-  QemuRemoteChannel(FileDescriptor fd, std::chrono::milliseconds limit) : socket_(std::move(fd), limit) {}
+  QemuRemoteChannel(FileDescriptor fd, std::chrono::milliseconds limit) : QemuChannel(std::move(fd), limit) {}
 
   /// Shares the device's memory with QEMU: `bytes` of the file `fd`, at bus address `bus`.
   void share_memory(int fd, uint64_t bus, uint64_t bytes) {
@@ -122,40 +122,17 @@ class QemuRemoteChannel final : public QemuChannel {
     while (count > 0) {
       const size_t part = count < 32 ? count : 32;
       for (size_t i = 0; i < part; ++i) batch[i] = access(memory_write_command, writes[i].address, writes[i].value, 4);
-      outstanding_ += part;  // before sending: replies may come while the rest of the batch waits for space
-      send(batch, part * sizeof(AccessMessage));
+      send_posted(batch, part * sizeof(AccessMessage), part);
       writes += part;
       count -= part;
     }
-    if (outstanding_ > collect_above) collect(outstanding_ > wait_above);
   }
-
-  void do_set_limit(std::chrono::milliseconds limit) override { socket_.set_limit(limit); }
-  void do_set_stopped(std::function<bool()> stopped) override { socket_.set_stopped(std::move(stopped)); }
 
   static AccessMessage access(Command command, uint64_t address, uint64_t value, uint32_t bytes) {
     return {{command, 0, access_payload_bytes}, address, value, bytes, 1, {}};
   }
 
-  void send(const void* data, size_t bytes) {
-    socket_.send(data, bytes, [this] { collect(false); });
-  }
-
-  uint64_t call(const void* message, size_t bytes) {
-    send(message, bytes);
-    collect(true);
-    uint64_t value = 0;
-    take_reply(value, true);
-    return value;
-  }
-
-  /// Consumes replies to posted writes: all of them, or those already received.
-  void collect(bool all) {
-    uint64_t ignored;
-    while (outstanding_ > 0 && take_reply(ignored, all)) --outstanding_;
-  }
-
-  bool take_reply(uint64_t& value, bool may_wait) {
+  bool take_reply(uint64_t& value, bool may_wait) override {
     while (begin_ + sizeof(Reply) > end_) {
       std::memmove(buffer_, buffer_ + begin_, end_ - begin_);
       end_ -= begin_;
@@ -173,8 +150,6 @@ class QemuRemoteChannel final : public QemuChannel {
     return true;
   }
 
-  DeadlineSocket socket_;
-  size_t outstanding_ = 0;  // posted writes whose reply was not consumed
   unsigned char buffer_[sizeof(Reply) * 64];
   size_t begin_ = 0;
   size_t end_ = 0;
