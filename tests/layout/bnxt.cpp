@@ -11,8 +11,7 @@
 #include <xio/vendors/bnxt/status.hpp>
 
 #include "catch.hpp"
-#include "layout/recorded_bytes.hpp"
-#include "layout/recorded_post.hpp"
+#include "layout/recorded.hpp"
 
 namespace bnxt = xio::bnxt;
 using namespace xio::rdma::work_flag;

@@ -9,8 +9,7 @@
 #include <xio/vendors/ionic/status.hpp>
 
 #include "catch.hpp"
-#include "layout/recorded_bytes.hpp"
-#include "layout/recorded_post.hpp"
+#include "layout/recorded.hpp"
 
 namespace ionic = xio::ionic;
 using namespace xio::rdma::work_flag;

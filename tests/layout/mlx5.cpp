@@ -10,8 +10,7 @@
 #include <xio/vendors/mlx5/status.hpp>
 
 #include "catch.hpp"
-#include "layout/recorded_bytes.hpp"
-#include "layout/recorded_post.hpp"
+#include "layout/recorded.hpp"
 
 namespace mlx5 = xio::mlx5;
 using namespace xio::rdma::work_flag;

@@ -11,7 +11,7 @@
 #include <xio/vendors/rxe/status.hpp>
 
 #include "catch.hpp"
-#include "layout/recorded_post.hpp"
+#include "layout/recorded.hpp"
 
 namespace rxe = xio::rxe;
 using namespace xio::rdma::work_flag;

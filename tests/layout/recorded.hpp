@@ -2,11 +2,55 @@
 #pragma once
 
 /// @file
-/// @brief Recorded posts as the compiler compares them with an encoder's.
+/// @brief Recorded bytes (hexadecimal, in memory order) as the compiler reads them, and recorded posts as it compares
+/// them with an encoder's.
 
 #include <cstdint>
 
+#include <xio/vendors/endian.hpp>
 #include <xio/vendors/rdma/work.hpp>
+
+namespace recorded {
+constexpr uint8_t digit(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
+}  // namespace recorded
+
+/// Bytes of an entry as they lay in memory.
+class RecordedBytes {
+ public:
+  explicit constexpr RecordedBytes(const char* hex) : hex_(hex) {}
+
+  /// Little-endian word at byte `offset`.
+  template <class Word>
+  constexpr Word little(uint64_t offset) const {
+    uint64_t value = 0;
+    for (uint64_t i = sizeof(Word); i-- > 0;) value = value << 8 | byte(offset + i);
+    return static_cast<Word>(value);
+  }
+  /// Big-endian word at byte `offset`.
+  template <class Word>
+  constexpr Word big(uint64_t offset) const {
+    uint64_t value = 0;
+    for (uint64_t i = 0; i < sizeof(Word); ++i) value = value << 8 | byte(offset + i);
+    return static_cast<Word>(value);
+  }
+
+  /// Whether the bytes at `offset` are those of a field.
+  template <class Word>
+  constexpr bool holds(uint64_t offset, Word field) const {
+    return little<Word>(offset) == field;
+  }
+  template <class Word>
+  constexpr bool holds(uint64_t offset, xio::BigEndian<Word> field) const {
+    return big<Word>(offset) == field.value() && little<Word>(offset) == field.raw;
+  }
+
+ private:
+  constexpr uint64_t byte(uint64_t index) const {
+    return uint64_t{recorded::digit(hex_[2 * index])} << 4 | recorded::digit(hex_[2 * index + 1]);
+  }
+
+  const char* hex_;
+};
 
 /// Where the recorded posts point: pieces of memory as the recording driver's test spread them.
 struct RecordedPieces {
@@ -47,8 +91,6 @@ namespace recorded {
 constexpr uint64_t remote = 0x7f12345678a0bc00;
 constexpr uint32_t rkey = 0x00c0ffee;
 constexpr uint64_t wr_id = 0x1122334455667700;
-
-constexpr uint8_t digit(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
 /// Whether exactly the bytes of `hex` were stored, or more where it has ".."
 template <uint32_t Segments>
