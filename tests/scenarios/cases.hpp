@@ -67,11 +67,13 @@ enum Feature : uint32_t {
   one_fails = 2048,     ///< one operation fails, and later ones are flushed
   stray = 4096,         ///< one completion is about another queue pair
   watched = 8192,       ///< the host sees notifications and kept results in its memory, and answers
-  small_rings = 16384,  ///< rings that wrap several times
+  small_rings = 16384,  ///< rings that wrap several times; NVMe: completion rings of `depth` + 1 entries
   small_log = 32768,    ///< a log of one failure, fewer than the host's set-up gives: soon searched, soon full
   small_table = 65536,  ///< a table of four operations, so that failures soon leave it
   filled = 131072,      ///< each block that is read into holds words of its thread's number
-  requested = 262144    ///< a wave that stopped has left the bit of a reservation request, or a request that is over
+  requested = 262144,   ///< a wave that stopped has left the bit of a reservation request, or a request that is over
+  page_lists = 524288,  ///< transfers of any length, with a list of their pages
+  long_used = 1048576   ///< counters that soon exceed 16, 24, 32, 33 or 47 bits, by the seed
 };
 
 std::vector<Case> nvme_cases();

@@ -21,6 +21,9 @@ using xio::emulation::NvmeController;
 /// Status of commands that are made to fail: internal error.
 constexpr uint16_t made_to_fail = 0x06;
 
+/// Whether commands are longer than a page.
+bool is_long(const Case& one) { return (one.features & (small_pages | page_lists)) != 0; }
+
 /// A controller with its memory in the arena.
 class Drive {
  public:
@@ -63,6 +66,16 @@ void prepare(Drive& drive, const Case& one, uint64_t seed, uint64_t blocks) {
   if ((one.features & twice) != 0) plan.duplicate(Match().at(seed % blocks));
 }
 
+/// Makes a queue of 32 slots one that has been used for long. The controller's rings, of 32 entries at most, start at
+/// entry 0 with phase 1.
+void begin_late(const xio::nvme::QueueHandle& queue, uint64_t seed) {
+  constexpr uint32_t bits[] = {32, 16, 24, 33, 47};
+  const uint64_t start = (uint64_t{1} << bits[seed % 5]) - 64;
+  xio::protocol::begin_at(*queue.state, start);
+  queue.state->acknowledged = start;
+  for (uint32_t i = 0; i <= queue.slot_mask; ++i) queue.slots[i].word = start << 16;
+}
+
 /// Violations of the specification, and commands left over; empty if there are none.
 std::string violations(NvmeController& model) {
   const std::string text = model.violations()->text();
@@ -72,6 +85,10 @@ std::string violations(NvmeController& model) {
   if (statistics.in_flight != 0) return std::to_string(statistics.in_flight) + " commands left in flight";
   if (statistics.total(&QueueStatistics::stale_fetches) != 0) return "entries fetched that had not been stored";
   if (statistics.total(&QueueStatistics::command_id_conflicts) != 0) return "command identifiers in use";
+  // H10: a tail that goes back covers nearly a whole ring.
+  if (statistics.total(&QueueStatistics::suspicious_tails) != 0) return "tails beyond what may be in flight";
+  if (statistics.total(&QueueStatistics::suspicious_heads) != 0) return "heads beyond what has ended";
+  if (statistics.total(&QueueStatistics::cq_full_stalls) != 0) return "a full completion ring";
   if (!model.alive()) return "the controller has failed";
   return {};
 }
@@ -177,7 +194,9 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     if ((one.features & bad_blocks) != 0) options.completion_slots = 32;
     if ((one.features & small_table) != 0) options.completion_slots = 4;
     options.shadow_doorbells = (one.features & shadow) != 0;
-    if ((one.features & small_pages) == 0) options.list_bytes = 0;
+    if ((one.features & long_used) != 0) options.completion_slots = options.cq_entries = 32;
+    if ((one.features & small_rings) != 0) options.cq_entries = one.depth + 1;
+    if (!is_long(one)) options.list_bytes = 0;
     if ((one.features & inbound) != 0) {
       flushed = drive.controller->allocate(4096);
       options.flush_bus = flushed.bus();
@@ -190,12 +209,13 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
       drive.queues.push_back(drive.controller->create_queue(options));
       handles.push_back(drive.queues.back().handle());
       if ((one.features & small_log) != 0) handles.back().failure_entries = 1;
+      if ((one.features & long_used) != 0) begin_late(handles.back(), seed);
     }
     trouble(drive, what, failing);
     prepare(drive, one, seed, uint64_t{lanes} * std::max(one.rounds, one.count));
   }
   // Each controller maps the process's memory at the same bus address.
-  const uint32_t per_thread = (one.features & small_pages) != 0 ? one.count * 512 : thread_bytes;
+  const uint32_t per_thread = is_long(one) ? one.count * 512 : thread_bytes;
   const uint32_t pieces = (one.features & pairs) != 0 ? one.count : lanes;
   const size_t bytes = size_t{per_thread} * (pieces > lanes ? pieces : lanes) + 4096;
   auto* const data = static_cast<uint64_t*>(arena.allocate(bytes, 4096, kind, "data"));
@@ -276,7 +296,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
 
 std::vector<Case> nvme_cases() {
   constexpr uint32_t fair = 0b011;  // without errors: a failure would end what the kernel tests
-  // H17, H22, H38: every sharing mode moves blocks, with completions late and in any order.
+  // H10, H17, H22, H38: every sharing mode moves blocks, with completions late and in any order.
   return {
       {"thread", run_nvme, 1, 4, 4, 3, 3, 0, own_queues},
       {"thread_deferred", run_nvme, 1, 4, 4, 8, 3, 0, own_queues},
@@ -351,6 +371,15 @@ std::vector<Case> nvme_cases() {
       {"grid_long_through", run_nvme, 1, 4, 4, 4, 1, 40, small_pages | through, fair},
       {"grid_long_failing", run_nvme, 2, 2, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"block_long_failing", run_nvme, 1, 128, 0, 2, 1, 40, small_pages | bad_blocks, fair},
+      // H25: commands in flight at the same time have page lists of their own.
+      {"grid_lists", run_nvme, 2, 4, 0, 16, 2, 41, page_lists, fair, "grid_long"},
+      // H24: no completion finds its ring full.
+      {"wave_small_rings", run_nvme, 1, 0, 7, 15, 3, 0, small_rings, 0b111, "wave"},
+      {"grid_small_rings", run_nvme, 2, 4, 0, 3, 3, 0, small_rings, 0b111, "grid_deferred"},
+      // H2: counters exceed the bits of every shorter type.
+      {"thread_long_used", run_nvme, 1, 2, 2, 13, 36, 0, own_queues | long_used, 0b111, "thread"},
+      {"wave_long_used", run_nvme, 1, 0, 7, 13, 5, 0, long_used, 0b111, "wave"},
+      {"grid_long_used", run_nvme, 2, 4, 0, 13, 5, 0, long_used, 0b111, "grid_deferred"},
       {"grid_striped", run_nvme, 2, 0, 0, 16, 1, 3, drives, fair},
       {"block_striped", run_nvme, 1, 64, 0, 16, 1, 3, drives, fair},
       {"thread_every_call", run_nvme, 1, 4, 4, 8, 1, 16, own_queues | pairs, fair},

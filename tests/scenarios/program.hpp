@@ -35,6 +35,7 @@ class Program {
     app.add_option("--seeds", seeds_, "N or A-B; the environment variable XIO_MACHINE_SEEDS otherwise");
     app.add_option("--operations", operations_, "fewer seeds, but 50, of a case that reaches this number");
     app.add_option("--case", only_, "this one only");
+    app.add_flag("--stop", stop_, "end a case with its first wrong run");
     app.add_flag("--rdma", rdma_, "the RDMA cases instead of NVMe's");
   }
 
@@ -77,6 +78,7 @@ class Program {
       if (known[kind]++ == 0)
         std::printf("  %s, seed %llu: %s\n", one.name.c_str(), static_cast<unsigned long long>(seed),
                     outcome.error.c_str());
+      if (stop_) break;
     }
     runs.seconds = std::chrono::duration<double>(Clock::now() - began).count();
     std::printf("%-8s %-22s %6llu seeds, %llu wrong, %llu operations, %.2f s", gpu.target().c_str(), one.name.c_str(),
@@ -93,6 +95,7 @@ class Program {
   std::string seeds_;
   std::string only_;
   uint64_t operations_ = ~uint64_t{0};
+  bool stop_ = false;
   bool rdma_ = false;
 };
 
