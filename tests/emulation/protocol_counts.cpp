@@ -136,7 +136,7 @@ void check_wave(const Totals& totals, uint64_t atomics_to_submit, uint64_t atomi
 
 }  // namespace
 
-TEST_CASE("Cost H9: one thread pays 4 stores, one release and one doorbell for an operation, and no atomic") {
+TEST_CASE("submit: one thread -> 4 stores, one release, one doorbell, no atomic", "[H9]") {
   Rig rig(stepped());
   const NvmeQueue queue = rig.queue(31);
   const QueueHandle handle = queue.handle();
@@ -172,7 +172,7 @@ TEST_CASE("Cost H9: one thread pays 4 stores, one release and one doorbell for a
   CHECK(many.atomics == 0);
 }
 
-TEST_CASE("Cost H9: a wave of 64 pays one release, one doorbell and one acquire for 64 operations, and no atomic") {
+TEST_CASE("submit: a wave of 64 -> one release, one doorbell, one acquire, no atomic", "[H9]") {
   using Q = Queue<Sharing::wave, xio::Policy<xio::RingBy<CheckedDoorbell>>>;
   for (const bool as_batch : {false, true}) {
     CAPTURE(as_batch);
@@ -180,8 +180,7 @@ TEST_CASE("Cost H9: a wave of 64 pays one release, one doorbell and one acquire 
   }
 }
 
-TEST_CASE(
-    "Cost H9: in a queue of the grid 64 submissions cost two atomics: the leader's claim, and the end of its ring") {
+TEST_CASE("submit: a wave of 64 on a queue of the grid -> two atomics, of the claim and of the ring", "[H9]") {
   using Q = Queue<Sharing::grid, xio::Policy<xio::RingBy<CheckedDoorbell>>>;
   for (const bool as_batch : {false, true}) {
     CAPTURE(as_batch);
@@ -190,12 +189,12 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("Cost: policies that ring at once, and blocks, pay the same") {
+TEST_CASE("submit: ringing at once, and blocks -> the same cost") {
   check_wave(run_wave<Queue<Sharing::grid, xio::Policy<xio::RingBy<CheckedDoorbell>>>>(false), 2, 1);
   check_wave(run_wave<Queue<Sharing::block, xio::Policy<xio::RingBy<CheckedDoorbell>>>>(true), 2, 1);
 }
 
-TEST_CASE("Cost: WriteThrough releases nothing, and waits for its stores before the doorbell") {
+TEST_CASE("submit: WriteThrough -> no release, and a wait for the stores before the doorbell") {
   CheckedDoorbell::write_through = true;
   const Totals wave = run_wave<Queue<Sharing::wave, xio::Policy<WriteThrough, xio::RingBy<CheckedDoorbell>>>>(false);
   CHECK(wave.submit.releases + wave.wait.releases == 0);
@@ -206,7 +205,7 @@ TEST_CASE("Cost: WriteThrough releases nothing, and waits for its stores before 
   CheckedDoorbell::write_through = false;
 }
 
-TEST_CASE("H18 narrow slots get stores of 8 bytes and nothing else") {
+TEST_CASE("submit: NarrowSlots -> stores of 8 bytes only", "[H18]") {
   const Totals wave =
       run_wave<Queue<Sharing::wave, xio::Policy<xio::NarrowSlots, xio::RingBy<CheckedDoorbell>>>>(false);
   CHECK(wave.submit.narrow_entry_stores == rounds * batch * 8);
@@ -220,7 +219,7 @@ TEST_CASE("H18 narrow slots get stores of 8 bytes and nothing else") {
   CheckedDoorbell::write_through = false;
 }
 
-TEST_CASE("H1 lanes with queues of their own ring each of them") {
+TEST_CASE("submit: lanes with queues of their own -> each doorbell rung", "[H1]") {
   NvmeConfig config = stepped();
   Rig rig(config);
   std::vector<NvmeQueue> queues;
@@ -249,7 +248,7 @@ TEST_CASE("H1 lanes with queues of their own ring each of them") {
   }
 }
 
-TEST_CASE("H30 telemetry changes no access, and is absent where it is off") {
+TEST_CASE("submit: telemetry -> the same accesses, and none where it is off", "[H30]") {
   const auto run = [](auto telemetry, OperationCounts& submit, OperationCounts& wait) {
     Rig rig(stepped());
     const NvmeQueue queue = rig.queue(16);

@@ -29,7 +29,7 @@ constexpr uint16_t flush_answers[] = {0x000, 0x004,  0x006,  0x007,  0x008,  0x0
 
 }  // namespace
 
-TEMPLATE_TEST_CASE_SIG("H15 whatever the drive answers to the flush, good reads are good", "", ((Sharing S), S),
+TEMPLATE_TEST_CASE_SIG("every wait: any answer to the flush -> good reads are good", "[H15]", ((Sharing S), S),
                        Sharing::thread, Sharing::wave, Sharing::block, Sharing::grid) {
   Rig rig;
   stamp(rig.bytes(), 1, 8, 1);
@@ -81,7 +81,7 @@ TEMPLATE_TEST_CASE_SIG("H15 whatever the drive answers to the flush, good reads 
   }
 }
 
-TEST_CASE("H15 a flush that is not answered at all is an error") {
+TEST_CASE("flush_inbound: a flush without an answer -> an error", "[H15]") {
   Rig rig;
   const NvmeQueue made = rig.queue(8, [&](QueueOptions& options) { options.flush_bus = rig.bus(65536); });
   Queue<Sharing::grid, InDevice> view(made.handle());
@@ -96,7 +96,7 @@ TEST_CASE("H15 a flush that is not answered at all is an error") {
   CHECK(view.flush_inbound(soon()) == Status::broken);
 }
 
-TEMPLATE_TEST_CASE_SIG("H15 H16 a flush that is answered after its wait gave up is reported to nobody", "",
+TEMPLATE_TEST_CASE_SIG("flush_inbound: an answer after the wait gave up -> reported to nobody", "[H15][H16]",
                        ((Sharing S), S), Sharing::thread, Sharing::wave, Sharing::block, Sharing::grid) {
   Rig rig;
   for (const uint16_t answer : flush_answers) {
@@ -148,4 +148,26 @@ TEMPLATE_TEST_CASE_SIG("H15 H16 a flush that is answered after its wait gave up 
     faults.remove(bad);
     faults.remove(rule);
   }
+}
+
+TEST_CASE("Placed: completions in host memory, data in device memory -> a flush", "[H15]") {
+  STATIC_REQUIRE_FALSE(Policy<Placed<Memory::host, Memory::device>>::inbound_in_order);
+  STATIC_REQUIRE(Policy<Placed<Memory::host, Memory::host>>::inbound_in_order);
+  STATIC_REQUIRE(Policy<Placed<Memory::device, Memory::device>>::inbound_in_order);
+  STATIC_REQUIRE(Policy<Placed<Memory::device, Memory::host>>::inbound_in_order);
+  STATIC_REQUIRE(Policy<Notify, Placed<Memory::host, Memory::device>>::notifications);
+}
+
+namespace {
+void wait_and_flush(const QueueHandle& handle, uint64_t bus) {
+  Queue<Sharing::wave, Policy<Placed<Memory::host, Memory::device>>> queue(handle);
+  EXPECT_OK(queue.wait(queue.submit(xio::nvme::read(xio::arch::lane(), 1), ContiguousPages{bus}, soon()), soon()));
+}
+}  // namespace
+
+TEST_CASE("wait: a wave with inbound data -> one flush for all lanes", "[H15]") {
+  Rig rig;
+  const NvmeQueue queue = rig.queue(64, [&](QueueOptions& options) { options.flush_bus = rig.bus(65536); });
+  xio::simt::launch(Grid::of_waves(1, 1, 64), wait_and_flush, queue.handle(), rig.bus());
+  CHECK(rig.statistics(queue).by_opcode[5] == 1);
 }

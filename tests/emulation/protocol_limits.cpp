@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Controllers and queues at their limits: small completion rings, strange strides and pages, garbage in memory.
+/// @brief Controllers and queues at their limits: small completion rings, strides and pages, garbage in memory,
+/// counters at their end.
 
 #include <cstdlib>
 #include <cstring>
@@ -14,17 +15,6 @@
 using namespace protocol_tests;
 
 namespace {
-
-/// Each lane writes and reads blocks of its own, a few at a time; without stamps, for speed.
-template <Sharing S, class Policy, class Doorbell = xio::MmioDoorbell>
-void churn(const QueueHandle& handle, uint64_t bus, uint32_t rounds) {
-  Queue<S, xio::Policy<Policy, xio::RingBy<Doorbell>>> queue(handle);
-  Token tokens[4];
-  for (uint32_t round = 0; round < rounds; ++round) {
-    for (Token& token : tokens) token = queue.submit(xio::nvme::read(round % 100, 1), ContiguousPages{bus}, soon());
-    EXPECT_OK(queue.wait_all(tokens, 4, soon()));
-  }
-}
 
 /// Writes, forgets and reads back `blocks` blocks from each of several places, and compares.
 template <class Q>
@@ -44,7 +34,7 @@ void write_and_read_back(Rig& rig, Q queue, uint32_t blocks, uint32_t block_byte
 
 }  // namespace
 
-TEST_CASE("H24 no completion ever finds its ring full, for any depth and ring size") {
+TEST_CASE("submit: any depth and completion ring -> no completion finds the ring full", "[H24]") {
   NvmeConfig config = stepped();
   config.queues = 2;
   Rig rig(config);
@@ -91,23 +81,7 @@ TEST_CASE("H24 no completion ever finds its ring full, for any depth and ring si
   CHECK(pairs > 80);
 }
 
-TEST_CASE("H24 waves of many lanes on the smallest completion rings") {
-  for (const uint32_t depth : {1u, 3u, 15u}) {
-    CAPTURE(depth);
-    Rig rig;
-    const NvmeQueue queue = rig.queue(depth, [&](QueueOptions& options) { options.cq_entries = depth + 1; });
-    REQUIRE(queue.handle().cq_mask == depth);
-    xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, xio::Policy<>>, queue.handle(), rig.bus(), 3u);
-    // Its table knows all tokens to the end, however long one of the waves is kept from running.
-    const NvmeQueue shared = rig.queue(depth, [](QueueOptions& options) { options.completion_slots = 1024; });
-    xio::simt::launch(Grid::of_waves(2, 1, 32), churn<Sharing::grid, Policy<Deferred<5>>>, shared.handle(), rig.bus(),
-                      3u);
-    CHECK(rig.statistics(queue).cq_full_stalls == 0);
-    CHECK(rig.statistics(queue).completions == 64 * 4 * 3);
-  }
-}
-
-TEST_CASE("H5 queues work on memory that was full of garbage") {
+TEST_CASE("create_queue: memory full of garbage -> a queue that works", "[H5]") {
   for (const int garbage : {0xff, 0xa5, 0x01}) {
     CAPTURE(garbage);
     NvmeConfig config;
@@ -126,7 +100,7 @@ TEST_CASE("H5 queues work on memory that was full of garbage") {
   }
 }
 
-TEST_CASE("H28 doorbell stride, queue limit and page size of the controller are honoured end to end") {
+TEST_CASE("create_queue: doorbell stride, queue limit and page size -> honoured end to end", "[H28]") {
   NvmeConfig config;
   config.dstrd = 2;
   config.mqes = 31;
@@ -151,7 +125,7 @@ TEST_CASE("H28 doorbell stride, queue limit and page size of the controller are 
   CHECK(rig.model.statistics().stray_doorbells == 0);
 }
 
-TEST_CASE("H25 queues that lie in pages of their own, more than one") {
+TEST_CASE("create_queue: rings of several separate pages -> a queue that works", "[H25]") {
   NvmeConfig config;
   config.contiguous_queues_required = false;
   Rig rig(config);
@@ -169,51 +143,7 @@ TEST_CASE("H25 queues that lie in pages of their own, more than one") {
   CHECK(rig.statistics(queue).command_id_conflicts == 0);
 }
 
-TEST_CASE("H25 commands in flight at the same time have lists of their own") {
-  Rig rig(stepped(), size_t{4} << 20);
-  const NvmeQueue queue = rig.queue(16);
-  const QueueHandle handle = queue.handle();
-  Queue<Sharing::grid> view(handle);
-  PausingWave wave([&](uint64_t) { rig.model.run(); });
-  constexpr uint32_t blocks = 128;  // 16 pages each: a list
-  constexpr size_t bytes = size_t{blocks} * 512;
-  std::vector<unsigned char> content(bytes);
-  for (uint32_t round = 0; round < 6; ++round) {
-    // Reads and writes in turn; the controller reads the lists only when all of them are in flight.
-    const auto held = rig.model.faults().hold(Match());
-    Token tokens[16];
-    for (uint32_t i = 0; i < 16; ++i) {
-      const uint64_t lba = i * uint64_t{blocks};
-      unsigned char* const mine = rig.bytes(i * (bytes + 4096));
-      const ContiguousPages pages{rig.bus(i * (bytes + 4096))};
-      if (i % 2 == 0) {
-        stamp(mine, lba, blocks, round);
-        tokens[i] = view.submit(xio::nvme::write(lba, blocks), pages, soon());
-      } else {
-        stamp(content.data(), lba, blocks, round);
-        rig.model.write_blocks(1, lba, blocks, content.data());
-        std::memset(mine, 0, bytes);
-        tokens[i] = view.submit(xio::nvme::read(lba, blocks), pages, soon());
-      }
-    }
-    rig.model.run();
-    REQUIRE(rig.model.statistics().in_flight == 16);
-    rig.model.faults().resume(held);
-    for (uint32_t i = 0; i < 16; ++i) {
-      CAPTURE(round, i);
-      REQUIRE(view.wait(tokens[i], soon()).is_ok());
-      if (i % 2 == 0) {
-        rig.model.read_blocks(1, i * uint64_t{blocks}, blocks, content.data());
-        REQUIRE(stamped(content.data(), i * uint64_t{blocks}, blocks, round));
-      } else {
-        REQUIRE(stamped(rig.bytes(i * (bytes + 4096)), i * uint64_t{blocks}, blocks, round));
-      }
-    }
-  }
-  CHECK(rig.model.statistics().list_pages >= 6 * 16);
-}
-
-TEST_CASE("H34 a queue that is created again with shadow doorbells is heard at its first kick") {
+TEST_CASE("create_queue: shadow doorbells of a former queue -> the first kick is heard", "[H34]") {
   const auto with_shadow = [](QueueOptions& options) { options.shadow_doorbells = true; };
   Rig rig;
   for (uint32_t again = 0; again < 8; ++again) {
@@ -228,24 +158,9 @@ TEST_CASE("H34 a queue that is created again with shadow doorbells is heard at i
       REQUIRE(view.wait(token, xio::deadline(20_s)).is_ok());
     }
   }
-  // Many waves, in all modes that ring differently. The table knows all tokens to the end, however slow a wave is.
-  const auto long_memory = [&](QueueOptions& options) {
-    options.shadow_doorbells = true;
-    options.list_bytes = 0;
-    options.completion_slots = 8192;
-  };
-  const NvmeQueue queue = rig.queue(16, long_memory);
-  rig.model.reset_statistics();
-  xio::simt::launch(Grid::of_waves(4, 1, 8), churn<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell>, queue.handle(),
-                    rig.bus(), 50u);
-  xio::simt::launch(Grid::of_waves(1, 1, 64), churn<Sharing::wave, Policy<Deferred<9>>, xio::ShadowDoorbell>,
-                    rig.queue(16, long_memory).handle(), rig.bus(), 10u);
-  const auto seen = rig.statistics(queue);
-  CHECK(seen.completions == 4 * 8 * 4 * 50);
-  CHECK(seen.suspicious_tails + seen.suspicious_heads + seen.invalid_doorbells == 0);
 }
 
-TEST_CASE("H29 blocks that change places on the medium are found by their content, and no others") {
+TEST_CASE("pattern::verify: blocks that changed places -> found, with their addresses", "[H29]") {
   Rig rig;
   const NvmeQueue queue = rig.queue(16);
   Queue<Sharing::grid> view(queue.handle());
@@ -270,7 +185,7 @@ TEST_CASE("H29 blocks that change places on the medium are found by their conten
   CHECK(wrong == std::vector<uint64_t>{5040, 40005});
 }
 
-TEST_CASE("A reset with commands in flight: waits end, nothing is written afterwards, recovered queues work") {
+TEST_CASE("recover: commands in flight at the reset -> waits end, and nothing is written afterwards") {
   Rig rig;
   const NvmeQueue queue = rig.queue(16);
   rig.model.faults().hold(Match());
@@ -296,7 +211,7 @@ TEST_CASE("A reset with commands in flight: waits end, nothing is written afterw
   CHECK(view.quiet(soon()).is_ok());
 }
 
-TEST_CASE("Data where no memory is: the command fails, and the queue goes on") {
+TEST_CASE("wait: data at an address without memory -> bad_address, and the queue goes on") {
   Rig rig;
   const NvmeQueue queue = rig.queue(16);
   Queue<Sharing::grid> view(queue.handle());
@@ -308,8 +223,8 @@ TEST_CASE("Data where no memory is: the command fails, and the queue goes on") {
   rig.strictness.provoked({Kind::memory});
 }
 
-TEMPLATE_TEST_CASE_SIG("H8 a namespace with metadata of its own: commands that have no buffer for it are refused", "",
-                       ((Sharing S), S), Sharing::thread, Sharing::wave, Sharing::grid) {
+TEMPLATE_TEST_CASE_SIG("submit: a namespace with metadata, and no buffer for it -> refused", "[H8]", ((Sharing S), S),
+                       Sharing::thread, Sharing::wave, Sharing::grid) {
   Rig rig;
   const NvmeQueue made = rig.queue(8);
   // As the host sets it.
@@ -357,4 +272,85 @@ TEMPLATE_TEST_CASE_SIG("H8 a namespace with metadata of its own: commands that h
   CHECK(protecting.wait(action, soon()) != Status::timed_out);
   // The emulated namespace has none.
   rig.strictness.provoked({Kind::reserved});
+}
+
+namespace {
+
+/// A queue of 128 slots that has done `start` operations before, as far as its counters tell.
+NvmeQueue queue_at(Rig& rig, uint64_t start) {
+  NvmeQueue queue = rig.queue(13, [](QueueOptions& options) {
+    options.cq_entries = 64;
+    options.completion_slots = 128;
+  });
+  const QueueHandle handle = queue.handle();
+  REQUIRE(start % 128 == 0);  // the controller's rings start at entry 0, with phase 1
+  xio::protocol::begin_at(*handle.state, start);
+  handle.state->acknowledged = start;
+  for (uint32_t i = 0; i <= handle.slot_mask; ++i) handle.slots[i].word = start << 16;
+  return queue;
+}
+
+/// An operation of the last lap is never said to have ended before it has.
+template <Sharing S>
+void end_at(uint64_t start) {
+  Rig rig(NvmeConfig(), 4096);
+  const NvmeQueue queue = queue_at(rig, start - 128);
+  Queue<S> view(queue.handle());
+  const auto post = [&] { return view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon()); };
+  for (int i = 0; i < 128; ++i) REQUIRE(view.wait(post(), soon()).is_ok());
+  const auto held = rig.model.faults().hold(xio::emulation::Match());
+  const Token token = post();
+  REQUIRE(token.submitted());
+  CHECK(view.wait(token, soon()) == Status::broken);
+  rig.model.faults().resume(held);
+}
+
+}  // namespace
+
+TEST_CASE("submit: counters at their end -> broken", "[H2]") {
+  end_at<Sharing::thread>((uint64_t{1} << 48) - 128);
+  end_at<Sharing::wave>((uint64_t{1} << 48) - 128);
+  end_at<Sharing::grid>((uint64_t{1} << 48) - 128);
+}
+
+TEST_CASE("create_queue: every depth -> a table twice as large, for several laps", "[H2]") {
+  for (uint32_t depth = 1; depth <= 40; ++depth) {
+    CAPTURE(depth);
+    Rig rig(NvmeConfig(), 4096);
+    const NvmeQueue queue = rig.tight_queue(depth);
+    const QueueHandle handle = queue.handle();
+    REQUIRE(handle.depth == depth);
+    REQUIRE(handle.slot_mask + 1 >= 2 * depth);
+    REQUIRE(handle.sq_mask >= depth);
+    Queue<Sharing::thread> view(handle);
+    std::vector<Token> tokens;
+    for (uint32_t i = 0; i < 5 * depth; ++i) {
+      tokens.push_back(view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon()));
+      if (i >= depth) REQUIRE(view.wait(tokens[i - depth], soon()).is_ok());
+    }
+    REQUIRE(view.quiet(soon()).is_ok());
+    REQUIRE(rig.statistics(queue).max_in_flight <= depth);
+  }
+}
+
+TEST_CASE("submit: the deepest queue -> 16384 in flight, identifiers up to 32767", "[H2]") {
+  NvmeConfig config;
+  config.mqes = 65535;
+  config.discard_data = true;
+  Rig rig(config, 4096);
+  const NvmeQueue queue = rig.queue(32768, [](QueueOptions& options) { options.list_bytes = 0; });
+  const QueueHandle handle = queue.handle();
+  CHECK(handle.depth == 16384);
+  CHECK(handle.slot_mask == 32767);
+  Queue<Sharing::thread> view(handle);
+  // More than there are identifiers, in either build.
+  constexpr uint32_t total = XIO_TESTS_SHARE == 1 ? 100000 : 40000;
+  for (uint32_t i = 0; i < total; ++i) {
+    if (!view.submit(xio::nvme::read(i % 1000, 1), ContiguousPages{rig.bus()}, soon()).submitted())
+      FAIL("not submitted");
+  }
+  CHECK(view.quiet(soon()).is_ok());
+  const auto seen = rig.statistics(queue);
+  CHECK(seen.completions == total);
+  CHECK(seen.command_id_conflicts + seen.suspicious_tails + seen.suspicious_heads + seen.cq_full_stalls == 0);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Operations that end in another order than they began: held commands, fences, refused submissions.
+/// @brief Operations that end in another order than they began: held commands, refused submissions, and rows of
+/// identifiers and completions that lanes take together.
 
 #include <atomic>
 #include <chrono>
@@ -26,8 +27,8 @@ void prepare_medium(Rig& rig, uint64_t first, uint32_t blocks, uint64_t version)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("H26 H36: one command is held while the others go round several times", "", xio::Policy<>,
-                   (Policy<Deferred<3>, Notify>)) {
+TEMPLATE_TEST_CASE("wait: one command held while the others go round several times -> its own answer", "[H26][H36]",
+                   xio::Policy<>, (Policy<Deferred<3>, Notify>)) {
   const auto run = [](auto view, Rig& rig, const NvmeQueue& queue) {
     PausingWave wave([&](uint64_t) { rig.model.run(); });
     const uint32_t depth = queue.handle().depth;
@@ -81,90 +82,6 @@ TEMPLATE_TEST_CASE("H26 H36: one command is held while the others go round sever
   }
 }
 
-TEST_CASE("H26 commands in flight together end in any order, and each token gets its own answer") {
-  Rig rig(stepped());
-  prepare_medium(rig, 0, 512, 3);
-  const NvmeQueue queue = rig.queue(32);
-  Queue<Sharing::grid> view(queue.handle());
-  PausingWave wave([&](uint64_t) { rig.model.step(); });
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
-    rig.model.faults().clear();
-    rig.model.faults().seed(seed);
-    rig.model.faults().reorder(32);
-    rig.model.faults().delay_steps(Match(), 0, 9);
-    for (uint16_t i = 0; i < 32; ++i) {
-      if ((mix(seed, i) & 3) == 0) rig.model.faults().fail(Match().with_lba(i, i), static_cast<uint16_t>(0x300 + i));
-    }
-    std::memset(rig.bytes(), 0, 32 * 512);
-    Token tokens[32];
-    for (uint32_t i = 0; i < 32; ++i) {
-      tokens[i] = view.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus(i * 512)}, soon());
-    }
-    for (uint32_t k = 0; k < 32; ++k) {
-      const auto i = static_cast<uint32_t>((k * 13 + seed) % 32);
-      const Status status = view.wait(tokens[i], soon());
-      if ((mix(seed, i) & 3) == 0) {
-        REQUIRE(status.vendor == 0x300 + i);
-      } else {
-        REQUIRE(status.is_ok());
-        REQUIRE(stamped(rig.bytes(i * 512), i, 1, 3));
-      }
-    }
-    REQUIRE(view.quiet(soon()).is_ok());
-  }
-}
-
-namespace {
-
-/// Reads blocks of its own and relies on quiet() or fence() alone before it looks at them.
-template <Sharing S, class Policy>
-void read_and_quiet(const QueueHandle& handle, unsigned char* data, uint64_t bus, uint32_t rounds) {
-  Queue<S, Policy> queue(handle);
-  constexpr uint32_t many = 4;
-  const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
-  unsigned char* const mine = data + me * many * 512;
-  for (uint32_t round = 0; round < rounds; ++round) {
-    std::memset(mine, 0, many * 512);
-    Token tokens[many];
-    for (uint32_t i = 0; i < many; ++i) {
-      tokens[i] = queue.submit(xio::nvme::read(me * many + i, 1), ContiguousPages{bus + (me * many + i) * 512}, soon());
-      EXPECT(tokens[i].submitted());
-    }
-    EXPECT_OK(round % 2 == 0 ? queue.quiet(soon()) : queue.fence(soon()));
-    for (uint32_t i = 0; i < many; ++i) {
-      EXPECT(stamped(mine + i * 512, me * many + i, 1, 4));
-      const Status status = queue.test(tokens[i]);
-      EXPECT_OK(status);
-    }
-  }
-}
-
-template <Sharing S, class Policy>
-void quiet_with_many_waves(uint32_t wave_size, uint64_t jitter) {
-  CAPTURE(wave_size, jitter);
-  Rig rig;
-  prepare_medium(rig, 0, 2048, 4);
-  rig.model.faults().seed(jitter);
-  rig.model.faults().reorder(16);
-  rig.model.faults().delay_us(Match().each(3), 0, 300);
-  const NvmeQueue queue = rig.queue(48);
-  Grid grid = Grid::of_waves(S == Sharing::grid ? 6 : 1, S == Sharing::grid ? 1 : 6, wave_size);
-  grid.jitter_seed = jitter;
-  REQUIRE_NOTHROW(xio::simt::launch(grid, read_and_quiet<S, Policy>, queue.handle(), rig.bytes(), rig.bus(), 8u));
-  const auto seen = rig.statistics(queue);
-  CHECK(seen.completions == 6 * wave_size * 4 * 8);
-  CHECK(seen.command_id_conflicts + seen.suspicious_tails == 0);
-}
-
-}  // namespace
-
-TEMPLATE_TEST_CASE("H4 quiet and fence return after the caller's own operations, whatever the others do", "",
-                   xio::Policy<>, Policy<Deferred<7>>) {
-  quiet_with_many_waves<Sharing::grid, TestType>(1, 11);
-  quiet_with_many_waves<Sharing::grid, TestType>(8, 12);
-  quiet_with_many_waves<Sharing::block, TestType>(1, 13);
-}
-
 namespace {
 
 /// Submits without waiting until `target` operations of this lane are accepted.
@@ -192,7 +109,7 @@ void hammer(const QueueHandle& handle, uint64_t bus, uint32_t target, std::atomi
 
 }  // namespace
 
-TEST_CASE("H37 a refused submission under contention leaves no trace") {
+TEST_CASE("try_submit: contention for a full queue -> refused without a trace", "[H37]") {
   for (const uint32_t wave_size : {1u, 8u}) {
     CAPTURE(wave_size);
     NvmeConfig config;
@@ -219,7 +136,7 @@ TEST_CASE("H37 a refused submission under contention leaves no trace") {
   }
 }
 
-TEST_CASE("H22 a wave that stops in the middle of a drain keeps nobody from submitting, testing or giving up") {
+TEST_CASE("drain: a wave that stopped in it -> others submit, test and give up", "[H22]") {
   Rig rig(stepped());
   const NvmeQueue queue = rig.queue(8);
   Queue<Sharing::grid> view(queue.handle());
@@ -268,7 +185,7 @@ void use_one_queue(const std::vector<QueueHandle>& handles, uint64_t bus, uint32
 
 }  // namespace
 
-TEST_CASE("H32 queues are busy at the same time, driven by one wave or by one wave each") {
+TEST_CASE("submit: several queues -> all of them busy at the same time", "[H32]") {
   for (const bool one_wave : {true, false}) {
     CAPTURE(one_wave);
     Rig rig;
@@ -295,7 +212,7 @@ TEST_CASE("H32 queues are busy at the same time, driven by one wave or by one wa
   }
 }
 
-TEST_CASE("H33 the window stays full while a transfer lasts") {
+TEST_CASE("transfer: a slow device -> the window stays full", "[H33]") {
   for (const uint32_t depth : {4u, 16u, 63u}) {
     CAPTURE(depth);
     Rig rig(stepped());
@@ -317,4 +234,94 @@ TEST_CASE("H33 the window stays full while a transfer lasts") {
     };
     run(Queue<Sharing::thread, Policy<Notify>>(queue.handle()));
   }
+}
+
+namespace {
+/// Each lane submits one read without waiting.
+template <Sharing S>
+void submit_at_once(const QueueHandle& handle, uint64_t bus, Token* tokens) {
+  Queue<S> queue(handle);
+  tokens[xio::arch::lane()] = queue.try_submit(xio::nvme::read(1, 1), ContiguousPages{bus});
+}
+
+/// The third identifier is held; those beside it are free. A wave gets no more than the two before it.
+template <Sharing S>
+void submit_beside_held() {
+  Rig rig(stepped());
+  const NvmeQueue queue = rig.tight_queue(7, 8);
+  REQUIRE(queue.handle().slot_mask == 15);
+  Queue<S> view(queue.handle());
+  PausingWave wave([&](uint64_t) { rig.model.run(); });
+  const auto held = rig.model.faults().hold(Match().with_lba(500, 500));
+  Token slow;
+  for (uint32_t i = 0; i < 16; ++i) {
+    const Token token = view.submit(xio::nvme::read(i == 2 ? 500 : i, 1), ContiguousPages{rig.bus()}, soon());
+    if (i == 2) {
+      slow = token;
+    } else {
+      REQUIRE(view.wait(token, soon()).is_ok());
+    }
+  }
+  // A batch that needs more gets nothing.
+  const xio::nvme::Piece pieces[3] = {{0, rig.bus(), 1}, {1, rig.bus(), 1}, {2, rig.bus(), 1}};
+  CHECK(view.submit_batch(xio::nvme::Opcode::read, pieces, 3, xio::Now{}).status == Status::would_block);
+  CHECK(queue.handle().state->reserved == 16);
+  Token tokens[8];
+  REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 8), submit_at_once<S>, queue.handle(), rig.bus(), &tokens[0]));
+  for (uint32_t lane = 0; lane < 8; ++lane) {
+    CAPTURE(lane);
+    CHECK(tokens[lane].submitted() == (lane < 2));
+    CHECK(tokens[lane].status == (lane < 2 ? Status::ok : Status::would_block));
+  }
+  rig.model.faults().resume(held);
+  CHECK(view.wait(slow, soon()).is_ok());
+  CHECK(view.quiet(soon()).is_ok());
+  CHECK(rig.statistics(queue).command_id_conflicts == 0);
+}
+}  // namespace
+
+TEST_CASE("submit: an identifier in flight -> those before it, and a batch all or none", "[H36][H37]") {
+  submit_beside_held<Sharing::wave>();
+  submit_beside_held<Sharing::grid>();
+}
+
+namespace {
+template <Sharing S>
+void drain_expecting(const QueueHandle& handle, uint32_t expected) {
+  Queue<S> queue(handle);
+  EXPECT(queue.drain() == expected);
+}
+
+/// The test writes the completions in place of the controller, the second one last.
+template <Sharing S>
+void complete_with_gap() {
+  Rig rig(stepped());
+  const NvmeQueue queue = rig.queue(8);
+  const QueueHandle handle = queue.handle();
+  Queue<S> view(handle);
+  PausingWave wave([](uint64_t) {});
+  Token tokens[4];
+  for (Token& token : tokens) token = view.submit(xio::nvme::read(1, 1), ContiguousPages{rig.bus()}, soon());
+  const auto complete = [&](uint32_t i) {
+    auto& entry = const_cast<xio::nvme::Cqe&>(handle.cq[i]);
+    entry.cid = static_cast<uint16_t>(i);
+    entry.status = 1;  // success, of the first lap
+  };
+  const auto drain = [&](uint32_t expected) {
+    CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 8), drain_expecting<S>, handle, expected));
+  };
+  for (const uint32_t i : {0u, 2u, 3u}) complete(i);
+  drain(1);
+  CHECK(view.test(tokens[0]).is_ok());
+  CHECK(view.test(tokens[2]) == Status::pending);
+  complete(1);
+  drain(3);
+  for (const Token& token : tokens) CHECK(view.test(token).is_ok());
+  CHECK(handle.state->retired == 4);
+}
+}  // namespace
+
+TEST_CASE("drain: a completion that is missing -> those before it, and none behind it", "[H26]") {
+  complete_with_gap<Sharing::wave>();
+  complete_with_gap<Sharing::grid>();
 }

@@ -93,7 +93,7 @@ class TwoLanes {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE_SIG("A lane that took no completion and reads an older counter breaks no queue", "",
+TEMPLATE_TEST_CASE_SIG("drain: a lane that took nothing and reads an older counter -> not broken", "[H17]",
                        ((Sharing S), S), Sharing::block, Sharing::grid) {
   Rig rig(stepped());
   const NvmeQueue queue = rig.queue(8);
@@ -134,7 +134,7 @@ class WatchedWave final : public xio::arch::WaveOps {
 
 }  // namespace
 
-TEST_CASE("A failure that somebody is told of while it moves to the log is counted out once") {
+TEST_CASE("drain: a failure told while it moves to the log -> counted out once", "[H16]") {
   Rig rig(stepped());
   rig.model.faults().fail(Match().with_lba(1, 1), 0x281);
   const NvmeQueue queue = rig.tight_queue(2);
@@ -176,4 +176,22 @@ TEST_CASE("A failure that somebody is told of while it moves to the log is count
   CHECK((*in_log & xio::nvme::detail::seen_bit) != 0);
   CHECK(view.errors().count == 0);
   CHECK(code_of(view.wait(failed, soon())) == 0x281);
+}
+
+TEMPLATE_TEST_CASE_SIG("fence: a deadline that has passed -> no search of the whole table", "[H14]", ((Sharing S), S),
+                       Sharing::block, Sharing::grid) {
+  Rig rig(stepped());
+  const NvmeQueue queue = rig.queue(64, [](QueueOptions& options) { options.completion_slots = 32768; });
+  const QueueHandle& handle = queue.handle();
+  // Long in use: all slots have been used, and one command is in flight, the last one.
+  const uint64_t slots = uint64_t{handle.slot_mask} + 1;
+  for (uint32_t i = 0; i < slots; ++i) handle.slots[i].word = 10 * slots << 16;
+  handle.slots[slots - 1].word = 9 * slots << 16;
+  xio::protocol::begin_at(*handle.state, 10 * slots);
+  handle.state->retired = 10 * slots - 1;
+  Queue<S> view(handle);
+  uint64_t accesses = 0;
+  WatchedWave wave([&](const void*) { ++accesses; });
+  CHECK(view.fence(Deadline{1}) == Status::timed_out);
+  CHECK(accesses < 8 * xio::arch::looks_per_clock);
 }

@@ -72,7 +72,7 @@ void check_refused() {
 
 }  // namespace
 
-TEST_CASE("Users who use a shared queue in several ways are told that it is broken") {
+TEST_CASE("wait: users who share a queue in different ways -> broken") {
   using Plain = Queue<Sharing::grid>;
   check_refused<Drive, Plain, Queue<Sharing::block>>();
   check_refused<Drive, Queue<Sharing::block>, Plain>();
@@ -80,7 +80,7 @@ TEST_CASE("Users who use a shared queue in several ways are told that it is brok
   check_refused<Drive, Plain, Queue<Sharing::grid, Policy<RingBy<OwnDoorbell>>>>();
 }
 
-TEST_CASE("A wave that takes a queue for its own is told if others take completions") {
+TEST_CASE("wait: a wave's own queue while others take completions -> broken") {
   Drive drive;
   CHECK(drive.use<Queue<Sharing::grid>>() == Status::ok);
   CHECK(drive.use<Queue<Sharing::wave>>() == Status::ok);  // one after the other
@@ -88,7 +88,7 @@ TEST_CASE("A wave that takes a queue for its own is told if others take completi
   CHECK(drive.use<Queue<Sharing::wave>>() == Status::broken);
 }
 
-TEST_CASE("Users of a queue that differ in what concerns none but themselves go together") {
+TEST_CASE("wait: users who differ in what concerns themselves only -> ok") {
   Drive drive;
   CHECK(drive.use<Queue<Sharing::grid>>() == Status::ok);
   CHECK(drive.use<Queue<Sharing::grid, Policy<Notify>>>() == Status::ok);
@@ -101,7 +101,7 @@ TEST_CASE("Users of a queue that differ in what concerns none but themselves go 
   CHECK(other.use<Queue<Sharing::thread>>() == Status::ok);
 }
 
-TEST_CASE("Users of a receive queue, some of whom ask for their messages, are told that it is broken") {
+TEST_CASE("wait: users of a receive queue who differ in Unasked -> broken") {
   Pair<Mlx5> place;
   const auto receive = [&](auto queue) {
     const Deadline until = in_time();
@@ -115,25 +115,7 @@ TEST_CASE("Users of a receive queue, some of whom ask for their messages, are to
   CHECK(receive(xio::rdma::ReceiveQueue<Vendor, Sharing::grid, Policy<Unasked>>(handle)) == Status::broken);
 }
 
-TEST_CASE("A notification counts its own operations only, also where others submit without one") {
-  Drive drive;
-  Notification told{};
-  Queue<Sharing::thread, Policy<Notify>> telling(drive.queue.handle());
-  const uint32_t slots = drive.queue.handle().slot_mask + 1;
-  const auto read = [&](auto& queue, auto options) {
-    return queue.submit(xio::nvme::read(1, 1), ContiguousPages{drive.rig.bus()}, in_time(), options);
-  };
-  for (uint32_t i = 0; i < slots; ++i) {
-    REQUIRE(telling.wait(read(telling, xio::Options().notify(told)), in_time()).is_ok());
-  }
-  CHECK(told.done == slots);
-  Queue<Sharing::thread> plain(drive.queue.handle());
-  REQUIRE(telling.wait(read(plain, xio::Options()), in_time()).is_ok());
-  REQUIRE(telling.wait(read(telling, xio::Options()), in_time()).is_ok());
-  CHECK(told.done == slots);
-}
-
-TEMPLATE_TEST_CASE("Who takes the completion of an operation with a notification, but has no Notify, is told", "",
+TEMPLATE_TEST_CASE("wait: an operation with a notification, by a user without Notify -> broken", "",
                    (Queue<Sharing::thread>), (Queue<Sharing::thread, Unchecked>), (Queue<Sharing::grid>)) {
   Drive drive;
   Notification told{};

@@ -186,7 +186,7 @@ class Workshop:
                 if word == "{hip}":
                     words += self.device_compiler(tree, "gfx942")
                 else:
-                    words.append(word.format(program=program, tree=tree))
+                    words.append(word.format(program=program, tree=tree, case=case))
             return words
         if test.arch:
             source, output = str(tree / test.source), str(tree / "output.s")
