@@ -87,7 +87,7 @@ class RxeDoorbell {
   std::atomic<uint64_t> refused_{0};
   std::atomic<int> last_error_{0};
   std::unique_ptr<ServedDoorbell> served_;
-  std::unique_ptr<DoorbellProxy> proxy_;  // last: its thread uses the other members
+  std::unique_ptr<DoorbellProxy> proxy_;  // the last member, since its thread uses the others
 };
 
 /// @}

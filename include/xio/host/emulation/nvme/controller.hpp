@@ -295,7 +295,7 @@ class NvmeController final : public host::NvmeTransport {
   std::unique_ptr<detail::NvmeCounters> counters_;
   std::shared_ptr<NvmeViolations> violations_ = std::make_shared<NvmeViolations>();
   std::unique_ptr<Engine> engine_;
-  std::mutex mutex_;  // stepped: the engine; thread: the tasks
+  std::mutex mutex_;  // guards the engine if stepped, the tasks if there is a thread
   std::condition_variable performed_;
   std::deque<Task> tasks_;
   std::atomic<bool> pending_{false};

@@ -84,7 +84,7 @@ class DataPointer {
 
  private:
   struct Piece {
-    unsigned char* data;  // null: a bit bucket
+    unsigned char* data;  // a null pointer is a bit bucket
     uint64_t bytes;
   };
 
