@@ -5,8 +5,9 @@
 A place is a line of include/xio that requests an instruction, with its function and the change made to the
 instruction. It is needed if some case with some seed, in any kernel, detects the change. A change that no case detects
 or executes must be in unneeded.txt with the reason why the ordering is not needed, or not needed here; otherwise the
-exit status is 1. Lines of unneeded.txt are "target<TAB>instruction and change<TAB>place<TAB>reason", of which the first
-three are regular expressions. Places with a reason are tried only with --all, which reports those detected after all.
+exit status is 1. Lines of unneeded.txt are "target<TAB>instruction and change<TAB>places<TAB>reason": two regular
+expressions, then markers and functions as tests/mutations/places.py finds them. Places with a reason are tried only
+with --all, which reports those detected after all.
 
 No reason is needed where nothing happens: waits that never had anything to wait for, scopes of stores to registers,
 which no cache holds. Nor for waits that the compiler placed, where a register is read or a function begins or ends: the
@@ -19,50 +20,44 @@ import collections
 import functools
 import itertools
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 
-LIBRARY = pathlib.Path(__file__).resolve().parents[2] / "include" / "xio"
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "tests/mutations"))
+import places  # noqa: E402
+
+SOURCES = places.Sources(PROJECT)
 STAGES = (3, 60)
-FUNCTION = re.compile(r"^ *(?:template <.*> )?(?:XIO_LEAF )?XIO_(?:DEVICE|HOST_DEVICE|COLD)\w*\b.*?\b(~?\w+)\(")
-
-
-@functools.lru_cache(None)
-def lines_of(file):
-    return (LIBRARY / file).read_text(encoding="utf-8").splitlines()
 
 
 @functools.lru_cache(None)
 def with_function(place):
     """A place such as "device/submission.hpp:234", followed by the function that contains the line, and the line."""
-    file, _, line = place.rpartition(":")
-    lines = lines_of(file)
-    own = lines[int(line) - 1].strip() if int(line) != 0 else ""
-    for text in reversed(lines[: int(line)]):
-        match = FUNCTION.match(text)
-        if match:
-            return f"{place} {match.group(1)}(): {own}"
-    return f"{place}: {own}"
+    file, _, number = place.rpartition(":")
+    source, number = SOURCES.source(SOURCES.library / file), int(number)
+    around = [scope for scope in source.scopes if source.line(scope.first) <= number <= source.line(scope.last - 1)]
+    own = source.text.splitlines()[number - 1].strip() if number != 0 else ""
+    return f"{place} {around[0].path[-1] + '(): ' if around else ''}{own}"
 
 
-def read_reasons(path):
-    reasons = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        parts = line.split("\t")
-        if len(parts) != 4:
-            sys.exit(f"{path}:{number}: wants four parts with tabs between")
-        reasons.append([re.compile(p) for p in parts[:3]] + [parts[3]])
-    return reasons
+@functools.lru_cache(None)
+def lines_of(key):
+    """The files of a place, and its first and last line in each."""
+    if key.endswith(".hpp"):
+        return {(f"device/{key}", 0, 0)}
+    return {(str(source.path.relative_to(SOURCES.library)), source.line(first), source.line(last - 1))
+            for source, first, last in SOURCES.find_lines(key)}
 
 
 def reason_for(reasons, target, key):
     opcode, change, place, _ = key
-    for of_target, of_change, of_place, reason in reasons:
-        if of_target.search(target) and of_change.search(f"{opcode} {change}") and of_place.search(with_function(place)):
+    file, _, number = place.rpartition(":")
+    for of_target, of_change, keys, reason in reasons:
+        if of_target.search(target) and of_change.search(f"{opcode} {change}") and any(
+                name == "*" or any(file == of and first <= int(number) <= last for of, first, last in lines_of(name))
+                for name in keys):
             return reason
     return None
 
@@ -92,7 +87,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="what noticed each place")
     arguments = parser.parse_args()
 
-    reasons = read_reasons(pathlib.Path(__file__).with_name("unneeded.txt"))
+    reasons = list(places.exemptions(pathlib.Path(__file__).with_name("unneeded.txt")))
     outcomes = collections.defaultdict(collections.Counter)
     noticed_by = {}
     # Most changes are detected by some case with one of the first seeds: the others are tried with more.

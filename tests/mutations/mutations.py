@@ -23,12 +23,15 @@ import threading
 import time
 import tomllib
 
+import places
+
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 LIST = pathlib.Path(__file__).resolve().parent / "list.toml"
+EXEMPTIONS = PROJECT / "tests/machine/unneeded.txt"
 COPIED = ("include", "tests", "examples", "bench")
-TEXTS = {"hazard", "name", "why", "file", "test"}
-OPTIONS = {"case", "limit", "tries", "compile", "crash", "timeout"}
-TEST_KEYS = {"source", "more", "flags", "main", "run", "filecheck"}
+KEYS = {"why", "edit", "test"}
+OPTIONS = {"limit", "tries", "compile", "crash", "timeout"}
+TEST_KEYS = {"source", "more", "flags", "main", "run", "filecheck", "limit"}
 LIMIT = 60  # seconds for one run
 # Seconds that a test waits for what a mistake may keep from coming.
 ENVIRONMENT = {"XIO_TESTS_PATIENCE": "3", "TSAN_OPTIONS": "halt_on_error=1:exitcode=1"}
@@ -62,45 +65,68 @@ def run(command, limit=None, **options):
         return None, process.communicate()[0]
 
 
-def edits(mutation):
-    """Pairs of what is replaced and by what."""
-    old, new = mutation["replace"], mutation["by"]
-    return [(old, new)] if isinstance(old, str) else list(zip(old, new, strict=True))
+def changes(sources, mutation):
+    """The file that a mistake is made in, and its text with the mistake in it."""
+    edits = mutation["edit"] if isinstance(mutation["edit"][0], list) else [mutation["edit"]]
+    try:
+        parts = sorted((sources.change(*edit) for edit in edits), reverse=True)
+    except places.PlaceError as error:
+        raise ListError(f"{mutation['name']}: {error}") from error
+    path = parts[0][0]
+    text = sources.texts[path]
+    for file, begin, end, new in parts:
+        if file != path:
+            raise ListError(f"{mutation['name']}: is in two files")
+        text = text[:begin] + new + text[end:]
+    return path.relative_to(PROJECT), text
 
 
-def mutated(mutation):
-    """The text of the file with the mistake in it."""
-    path = PROJECT / mutation["file"]
-    if not path.is_file() or mutation["file"].split("/")[0] not in COPIED:
-        raise ListError(f"{mutation['name']}: there is no {mutation['file']}")
-    text = path.read_text()
-    for old, new in edits(mutation):
-        if text.count(old) != 1:
-            raise ListError(f"{mutation['name']}: found {text.count(old)} times in {mutation['file']}:\n{old}")
-        text = text.replace(old, new)
-    return text
+def check_markers(sources, mutations):
+    """Each marker has a mistake or an exemption, and each exemption a place."""
+    used = set()
+    for mutation in mutations:
+        edits = mutation["edit"] if isinstance(mutation["edit"][0], list) else [mutation["edit"]]
+        used.update(place for edit in edits for place in sources.find(edit[0]))
+    try:
+        for _, _, keys, _ in places.exemptions(EXEMPTIONS):
+            used.update(place for key in keys for place in sources.find_lines(key))
+    except places.PlaceError as error:
+        raise ListError(f"{EXEMPTIONS.name}: {error}") from error
+    bare = [f"{name} ({place.source.path.relative_to(PROJECT)})"
+            for name, found in sources.markers.items() for place in found if place not in used]
+    if bare:
+        raise ListError(f"markers without a mutation or an exemption: {', '.join(bare)}")
 
 
 def load():
     """The list, checked: every entry is complete, matches the sources, and every hazard has one."""
     with LIST.open("rb") as file:
         data = tomllib.load(file)
-    names = set()
-    for mutation in data["mutation"]:
-        name = mutation.get("name", "an entry without a name")
-        keys = set(mutation)
-        if TEXTS - keys or not {"replace", "by"} <= keys or keys - TEXTS - OPTIONS - {"replace", "by"}:
-            raise ListError(f"{name}: keys are missing or unknown: {sorted(keys)}")
-        if name in names:
-            raise ListError(f"{name}: there are two of this name")
-        names.add(name)
-        if not set(data.get("test", {}).get(mutation["test"], {})) <= TEST_KEYS:
-            raise ListError(f"{mutation['test']}: unknown keys")
-        mutated(mutation)
-    bare = set(data["hazards"]) - {mutation["hazard"] for mutation in data["mutation"]}
-    if bare:
-        raise ListError(f"without a mutation: {', '.join(sorted(bare))}")
-    return data
+    hazards, tests = data.pop("hazards"), data.pop("test")
+    sources = places.Sources(PROJECT)
+    try:
+        _ = sources.markers
+    except places.PlaceError as error:
+        raise ListError(error) from error
+    result = []
+    for name, options in tests.items():
+        if not set(options) <= TEST_KEYS:
+            raise ListError(f"{name}: unknown keys")
+    for hazard, named in data.items():
+        for name, mutation in named.items():
+            keys = set(mutation)
+            if KEYS - keys or keys - KEYS - OPTIONS:
+                raise ListError(f"{name}: keys are missing or unknown: {sorted(keys)}")
+            test, case = mutation["test"] if isinstance(mutation["test"], list) else (mutation["test"], None)
+            mutation = {"limit": tests.get(test, {}).get("limit", LIMIT), **mutation, "hazard": hazard, "name": name}
+            mutation["file"], mutation["text"] = changes(sources, mutation)
+            result.append({**mutation, "test": Test(test, tests.get(test, {})), "case": case})
+    names = [mutation["name"] for mutation in result]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice or set(hazards) != set(data):
+        raise ListError(f"names twice: {sorted(twice)}, hazards without a mutation: {sorted(set(hazards) - set(data))}")
+    check_markers(sources, result)
+    return result
 
 
 class Test:
@@ -247,13 +273,13 @@ class Workshop:
     def try_mutation(self, test, mutation):
         """How the test takes the mistake."""
         tree = self.copy("mutated-" + mutation["name"])
-        (tree / mutation["file"]).write_text(mutated(mutation))
+        (tree / mutation["file"]).write_text(mutation["text"])
         try:
             output = self.build(test, tree)
             if output is not None:
                 return "compile", output
             for _ in range(mutation.get("tries", 1)):
-                state, output = self.attempt(test, tree, mutation.get("case"), mutation.get("limit", LIMIT))
+                state, output = self.attempt(test, tree, mutation["case"], mutation["limit"])
                 if state != "ok":
                     break
             return state, output
@@ -276,13 +302,12 @@ def reason(output):
     return lines[-1].strip() if lines else "no message"
 
 
-def examine(shop, tests, mutation):
+def examine(shop, mutation):
     """One line of the report, and whether the mistake was noticed (None: a tool is missing)."""
     head = f"{mutation['hazard']:<4} {mutation['name']} ... "
-    options = tests.get(mutation["test"], {})
-    test = Test(mutation["test"], options)
+    test = mutation["test"]
     try:
-        shop.require_base(test, mutation.get("case"))
+        shop.require_base(test, mutation["case"])
         state, output = shop.try_mutation(test, mutation)
     except Missing as error:
         return f"{head}skipped: {error}", None
@@ -306,19 +331,19 @@ def main():
     parser.add_argument("--keep", action="store_true", help="with --work: keep the copies with the mistakes too")
     arguments = parser.parse_args()
     try:
-        data = load()
+        mutations = load()
     except (ListError, tomllib.TOMLDecodeError) as error:
         print(f"list.toml: {error}")
         return 1
-    known = {mutation["hazard"] for mutation in data["mutation"]} | {entry["name"] for entry in data["mutation"]}
+    known = {word for mutation in mutations for word in (mutation["hazard"], mutation["name"])}
     if set(arguments.select) - known:
         print(f"unknown: {', '.join(sorted(set(arguments.select) - known))}; see --list")
         return 1
-    chosen = [mutation for mutation in data["mutation"]
+    chosen = [mutation for mutation in mutations
               if not arguments.select or {mutation["hazard"], mutation["name"]} & set(arguments.select)]
     if arguments.list:
         for mutation in chosen:
-            print(f"{mutation['hazard']:<4} {mutation['name']}: {mutation['why']} [{mutation['test']}]")
+            print(f"{mutation['hazard']:<4} {mutation['name']}: {mutation['why']} [{mutation['test'].name}]")
         return 0
 
     began = time.monotonic()
@@ -328,7 +353,7 @@ def main():
         shop = Workshop(folder, arguments.keep)
         results = []
         with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
-            for line, noticed in pool.map(lambda entry: examine(shop, data.get("test", {}), entry), chosen):
+            for line, noticed in pool.map(lambda mutation: examine(shop, mutation), chosen):
                 print(line, flush=True)
                 results.append(noticed)
     skipped = results.count(None)

@@ -72,7 +72,7 @@ template <class Look>
 XIO_DEVICE Status poll_until(Look look, Deadline until) {
   for (uint32_t round = 0;; ++round) {
     const bool late = round % arch::looks_per_clock == arch::looks_per_clock - 1 && until.passed();
-    if (look()) return Status::ok;
+    if (look()) return Status::ok;  // order: look before giving up
     if (late) return Status::timed_out;
     arch::pause(round);
   }
@@ -85,7 +85,7 @@ XIO_DEVICE Status poll_until(Look look, Deadline until) {
 /// @snippet com.cpp wait_until
 XIO_DEVICE Status wait_until(const uint64_t* word, uint64_t at_least, Deadline until) {
   const Status status = poll_until([=] { return arch::load<arch::Scope::system>(word) >= at_least; }, until);
-  if (status.is_ok()) arch::acquire_system();
+  if (status.is_ok()) arch::acquire_system();  // order: completion before data
   return status;
 }
 

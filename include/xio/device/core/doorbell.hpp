@@ -49,10 +49,10 @@ struct ShadowDoorbell {
  private:
   /// Stores the shadow doorbell; returns whether the register must be stored too.
   XIO_DEVICE_INLINE static bool store_shadow(const DoorbellTarget& target, uint32_t value) {
-    const uint32_t before = arch::load<arch::Scope::system>(target.shadow);
+    const uint32_t before = arch::load<arch::Scope::system>(target.shadow);  // bound: the range of EventIdx
     arch::store<arch::Scope::system>(target.shadow, value);
     // The device stores EventIdx and then reads the shadow doorbell; this side must do the reverse, in this order.
-    arch::full_fence<arch::Scope::system>();
+    arch::full_fence<arch::Scope::system>();  // order: shadow before EventIdx
     const uint32_t event = arch::load<arch::Scope::system>(target.event_index);
     return must_kick(event, before, value);
   }

@@ -49,6 +49,7 @@ template <class Engine, Sharing S, class Until>
 XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
                                      uint32_t count, Until until, Notification* notification) {
   constexpr bool checks = Engine::Policy::argument_checks;
+  // check: the lanes agree
   if (checks && !protocol::agree(group, operation, count)) return Token::refused(Status::invalid_argument);
   if (count == 0 || count > engine.depth()) return Token::refused(Status::invalid_argument);
   // 1. Check: before the claim if it could not be dropped, else while the entries are built.
@@ -78,7 +79,8 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode o
     const Status fault = check_pieces(engine.handle(), group, operation, pieces, count);
     if (!fault.is_ok()) return fault;
   }
-  // Failures of these pieces are told to this call: not to errors() and quiet(), nor those of others to this call.
+  // order: owner before commands. Failures of these pieces are told to this call: not to errors() and quiet(), nor
+  // those of others to this call.
   if (group.leads()) arch::store<arch::Scope::system>(&progress.status, Notification::owned);
   const uint32_t depth = engine.depth();
   const uint32_t quarter = depth / 4 + 1;
@@ -102,7 +104,8 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode o
       until);
   if (!over) return Status::timed_out;
   if (group.any(arch::load<arch::Scope::system>(&progress.done) < count)) return Status::broken;
-  arch::acquire_system();
+  arch::acquire_system();  // order: completion before data
+  // order: pieces before failures
   const uint32_t failure = arch::load<arch::Scope::system>(&progress.status) & Notification::device_status;
   if (!group.any(failure != 0)) return inbound(engine, group, Status::ok, true, until);
   return CompletionFormat::decode(static_cast<uint16_t>(failure));

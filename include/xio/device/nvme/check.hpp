@@ -44,6 +44,7 @@ XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[
   if (!splittable(command) || !knows_size<Pages>(q, command) || (command.cdw12 & 0xffff) != 0) return false;
   if (!has_blocks(q, command.lba(), command.last_block)) return false;
   if constexpr (IsSame<Pages, RegionSpan>::value) {
+    // check: inside of the region
     if (!pages.reach.is_inside() || pages.length != data_bytes(command, q.block_shift)) return false;
   }
   return command.last_block < most_blocks(command, q);
@@ -61,8 +62,8 @@ XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, con
   if (counts_blocks(command) ? (command.cdw12 & 0xffff) != 0 : command.last_block != 0) return Status::invalid_argument;
   const uint64_t bytes = command.data == data_size::unknown ? 0 : data_bytes(command, q.block_shift);
   if constexpr (IsSame<Pages, RegionSpan>::value) {
-    if (!pages.reach.is_inside()) return Status::out_of_range;
-    if (pages.length != bytes) return Status::invalid_argument;
+    if (!pages.reach.is_inside()) return Status::out_of_range;   // check: inside of the region
+    if (pages.length != bytes) return Status::invalid_argument;  // check: length of the region
   }
   if (!splittable(command) && !fits_whole(command, bytes, q)) return Status::invalid_argument;
   if (!has_data<Pages>(command)) return Status::ok;

@@ -128,7 +128,7 @@ template <Sharing S, class Until>
 XIO_DEVICE bool unseen_errors(const CompletionTable& table, bool take, Until until, UnseenErrors& unseen) {
   const uint32_t slots = table.slot_mask + 1;
   for (uint32_t i = 0;; ++i) {
-    // A failure that has left the table is in the log, which is searched afterwards.
+    // order: loads as written. A failure that has left the table is in the log, which is searched afterwards.
     if (is_shared<S> && i == slots) arch::order_loads<state_scope<S>>();
     if (i >= slots && i - slots >= protocol::read<S>(table.failures->used)) return true;
     if (i % (4 * arch::looks_per_clock) == 4 * arch::looks_per_clock - 1 && until.passed()) return false;
@@ -136,7 +136,7 @@ XIO_DEVICE bool unseen_errors(const CompletionTable& table, bool take, Until unt
     const uint64_t word = protocol::read<S>(*where);
     if (!CompletionFormat::is_error(word & 0x7fff) || (word & seen_bit) != 0) continue;
     const uint64_t ticket = i < slots ? (word >> 16) - slots + i : (word >> 16) - 1;
-    // The mark was stored before the command was published.
+    // order: loads as written. The mark was stored before the command was published.
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     const bool own = is_abandoned<S>(table, ticket);
     if ((take || own) && !mark_seen<S>(where, word)) continue;
@@ -165,6 +165,7 @@ XIO_DEVICE bool find_errors(const CompletionTable& table, QueueState& state, Gro
     if (!complete) {
       if (take && all.count != 0) add_lost<S>(log, all.count, all.first_ticket, all.first_status);
     } else if (lost != 0) {
+      // order: loads as written
       if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
       const uint64_t ticket = protocol::read<S>(log->lost_ticket);
       const uint32_t status = protocol::read<S>(log->lost_status);

@@ -78,7 +78,8 @@ XIO_DEVICE_INLINE void notify_failures(Notification* target, uint32_t failures, 
 /// target.
 template <Sharing S>
 XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, uint32_t status) {
-  if (group.any(target != nullptr)) arch::wait_stores();  // once for all counters
+  // order: results before notifications. Once for all counters.
+  if (group.any(target != nullptr)) arch::wait_stores();
   while (group.any(target != nullptr)) {
     uint64_t done = 1;
     auto errors = static_cast<uint32_t>(status != 0);
@@ -133,7 +134,7 @@ class TableSink {
       before_ = protocol::read<sharing>(slot_->word);
       ticket_ = (before_ >> 16) + key_;
       stray = static_cast<int64_t>(ticket_) >= reserved;
-      // More completions than operations in flight: a duplicate.
+      // bound: completions to operations in flight. One more is a duplicate.
       if constexpr (sharing != Sharing::thread) stray = stray || static_cast<int64_t>(index) >= reserved;
     }
     return stray;
@@ -181,12 +182,13 @@ class TableSink {
       }
       const uint64_t next = ((before_ >> 16) + table_.slot_mask + 1) << 16 | status_;
       if constexpr (is_shared<sharing>) {
-        arch::store<scope>(&slot_->result, result);
+        arch::store<scope>(&slot_->result, result);  // order: result before end
         if (XIO_UNLIKELY(leaves)) {
           // A waiter may have marked it meanwhile, and another found it in the log.
           const uint64_t last = arch::publish_exchange<scope>(&slot_->word, next);
           const bool was_seen = moved && ((last ^ before_) & seen_bit) != 0;
           const uint64_t logged = (ticket_ - table_.slot_mask) << 16 | (before_ & 0xffff);
+          // check: seen while it moved
           if (was_seen && !mark_seen<sharing>(moved, logged)) arch::fetch_add<scope>(&engine_.state().error_count, 1u);
         } else {
           arch::publish<scope>(&slot_->word, next);
@@ -244,7 +246,7 @@ class TableSink {
     const uint64_t address = notified();
     if (XIO_LIKELY((address & 3) == 0)) return reinterpret_cast<Notification*>(address);
     auto* const kept = reinterpret_cast<KeptResult*>(address - KeptResult::mark);
-    arch::store<arch::Scope::system>(&kept->result, result);
+    arch::store<arch::Scope::system>(&kept->result, result);  // order: kept result before end
     arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | (status_ & ~seen_bit));
     return nullptr;
   }

@@ -72,7 +72,8 @@ struct OnRecord {
 template <Sharing S>
 XIO_DEVICE_INLINE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
   log = arch::in_global(log);
-  // An entry is stored before its slot is used again, and the floor before an entry is replaced.
+  // order: loads as written. An entry is stored before its slot is used again, and the floor before an entry is
+  // replaced.
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
   uint64_t* where = entries_of(log);
   uint64_t word = 0;
@@ -81,7 +82,7 @@ XIO_DEVICE_INLINE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
     word = protocol::read<S>(*where++);
   }
   if (word >> 16 == ticket + 1) return {word, where - 1};
-  if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
+  if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // order: loads as written
   return {ticket < protocol::read<S>(log->floor) ? not_on_record : 0, nullptr};
 }
 

@@ -43,7 +43,7 @@ XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, Comple
     const auto status = static_cast<uint32_t>(word & 0x7fff);
     const bool failed = CompletionFormat::is_error(status);
     if (failed && (word & seen_bit) == 0) {
-      if (!mark_seen<S>(where, word)) continue;  // changed: check again
+      if (!mark_seen<S>(where, word)) continue;  // it has changed since
       ++all.seen;
     }
     // A success can carry further bits.
@@ -93,7 +93,7 @@ XIO_DEVICE_INLINE Status outcome(const Engine& engine, const CompletionTable& ta
 template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
                                  Telemetry& telemetry) {
-  engine.ring(group);
+  engine.ring(group);  // order: doorbell before waiting
   const CompletionTable table = engine.table();
   QueueState& state = engine.state();
   uint32_t bad = 0;  // not 0: some failed, or ended long ago
@@ -114,7 +114,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
     // Read before the drain: completions that arrived while the waiter was not running are still taken.
     if (round % arch::looks_per_clock == arch::looks_per_clock - 1) {
       if (until.passed()) given_up = Status::timed_out;
-      if (protocol::is_lost<S>(state)) given_up = Status::broken;
+      if (protocol::is_lost<S>(state)) given_up = Status::broken;  // check: broken meanwhile
       protocol::help(engine, group);
     }
     if (engine.drain(group, telemetry) == 0) arch::pause(round);
@@ -123,6 +123,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
   if (XIO_UNLIKELY(group.any(bad != 0))) {
     status = outcome(engine, table, group, token, bad == 0 ? 0 : token.count - left);
   }
+  // order: completion before data
   if (group.any(token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
   if (left != 0) return static_cast<Status::Code>(given_up);
   return status;

@@ -131,7 +131,7 @@ XIO_DEVICE Token with_status(const Engine& engine, Group<S> group, bool ended, T
   Token before = token;
   if (!ended) before.count = 0;
   if constexpr (is_shared<S>) {
-    // The leader has seen that they ended, but not with which status.
+    // order: loads as written. The leader has seen that they ended, but not with which status.
     arch::order_loads<state_scope<S>>();
     group.converge();
   }
@@ -191,6 +191,7 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, uint32_t left
     const uint64_t ticket = claim.first + position;
     const bool served = Group<S>::has(round.lanes) && position < claim.count;
     const uint64_t storing = group.members(served);
+    // check: first parts of a long command
     if (Split && XIO_UNLIKELY(split)) token = with_status(engine, group, served && done != 0, token);
     uint32_t i = 0;
     do {

@@ -237,7 +237,7 @@ class Queue {
     if (outcome == detail::Outcome::pending) return Status::pending;
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     value = protocol::read<S>(ring::element(slots, handle().slot_mask, token.last).result);
-    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // the value first
+    if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // order: value before claims
     // The slot is overwritten only after the next command with this identifier was submitted.
     const uint64_t next = token.last + handle().slot_mask + 1;
     return protocol::claimed_until_now(engine_) <= next ? Status::ok : Status::expired;
@@ -301,7 +301,7 @@ class Queue {
           all -= S == Sharing::thread ? own : arch::count_lanes(group.members(own));
           if (own) mine.hit = false;
         }
-        arch::acquire_published<state_scope<S>, is_shared<S>>();
+        arch::acquire_published<state_scope<S>, is_shared<S>>();  // order: completion before data
         if (mine.hit) {
           each(Completion{mine.ticket, mine.result, ring::slot(mine.ticket, handle().slot_mask),
                           static_cast<uint16_t>(mine.status)});

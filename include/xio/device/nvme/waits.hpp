@@ -152,8 +152,9 @@ XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
   uint32_t looks = 0;
   // Each lane checks one ticket. Older ones have ended, or their slots could not be in use again.
   for (uint64_t base = end > window ? end - window : 0; base < end; base += lanes) {
-    // The drain that advanced `retired` had seen the tickets, so the claims read next are not older.
     const uint64_t* const counter = &engine.state().retired;
+    // order: ends before claims. The drain that advanced `retired` had seen the tickets, so claims read next are not
+    // older.
     const uint64_t retired = is_shared<S> ? arch::observe<state_scope<S>>(counter) : *counter;
     if (!group.any(retired < protocol::claimed(engine))) break;
     if (++looks % arch::looks_per_clock == 0 && !group.any(!until.passed())) return Status::timed_out;
@@ -164,7 +165,7 @@ XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
     const Status status = wait_quietly(engine, group, mine, until);
     if (!status.is_ok()) return status;
   }
-  arch::acquire_published<state_scope<S>, is_shared<S>>();
+  arch::acquire_published<state_scope<S>, is_shared<S>>();  // order: completion before data
   // Each lane has checked operations of other lanes.
   group.converge();
   return inbound(engine, group, Status::ok, true, until);

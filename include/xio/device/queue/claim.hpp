@@ -115,7 +115,7 @@ struct ClaimWord {
   static constexpr arch::Scope scope = state_scope<S>;
 
   XIO_DEVICE_INLINE static void break_queue(QueueState* state, uint64_t* word, uint64_t bits) {
-    arch::store<scope>(&state->broken, 1u);
+    arch::store<scope>(&state->broken, 1u);  // check: waiters see a broken queue
     uint64_t now = arch::load<scope>(word);
     while (!arch::compare_exchange<scope>(word, now, (now & broken_bit) != 0 ? now : now ^ bits)) {
     }
@@ -135,6 +135,7 @@ struct ClaimWord {
     if (count != 0) next = ((now + hold) & reservation_time_bits) << 16 | (count < 0xffff ? count : 0xffff);
     // The caller's request is renewed in the second half of its time.
     if (count != 0 && mine && !is_over(reservation, now + hold / 2)) next = own;
+    // check: one reservation
     if (next != reservation && !arch::compare_exchange<scope>(&state->reservation, reservation, next)) return 0;
     // The bit follows the request, later. Whoever withdraws a request may clear it after another caller has made one:
     // that one sets it again. Whoever made one may set it when the request was replaced and withdrawn: a withdrawal
@@ -234,8 +235,9 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
         const uint64_t older = retired;
         word = group.from_leader(arch::load<scope>(where));
         retired = group.from_leader(arch::load<scope>(&engine.state().retired));
-        if (word == before && retired == older) return {first, 0, 0};
+        if (word == before && retired == older) return {first, 0, 0};  // check: the room is the same
       } else {
+        // order: room before tickets
         word = exchange_by_leader<scope>(group, where, before, Tickets::after(before, count, step));
         if (word == before) return {first, count, before};
         if constexpr (Tickets::wraps) retired = group.from_leader(arch::load<scope>(&engine.state().retired));

@@ -95,7 +95,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
   const uint32_t position = group.rank();
   const uint64_t mine = found.head + position;
   const uint64_t word = is_shared<S> ? source.observe(mine) : found.word;
-  if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();
+  if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();  // order: valid bit before rest
   const bool fresh = S == Sharing::thread || source.is_new(word, found.head, position);
 
   // 2. Judge. Only consecutive entries from the head are taken: a device may write entries of one lap in any order.
@@ -129,6 +129,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
       group.before_writing();
       if (group.leads()) source.template acknowledge<S>(head);
       if constexpr (is_shared<S>) {
+        // order: head before count
         if (group.leads()) arch::store<state_scope<S>>(&state.acknowledged, head);
       } else {
         state.acknowledged = head;

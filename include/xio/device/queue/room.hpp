@@ -22,11 +22,11 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
   for (uint32_t round = 0;; ++round) {
     Claim claim{0, 0, 0};
     if (!arch::branches_are_cheap || round != 0) claim = claim_now<Several>(engine, group, wanted, least, step, own);
-    // The queue may be full of entries that the device does not know of yet.
+    // order: doorbell before waiting. The queue may be full of entries that the device does not know of yet.
     if (claim.count == 0) ring_for_room(engine, group);
     if (XIO_LIKELY(claim.count != 0) || last) {
       if constexpr (is_shared<Engine::sharing>) {
-        if (XIO_UNLIKELY(own != 0)) reserve(engine, group, 0, own);
+        if (XIO_UNLIKELY(own != 0)) reserve(engine, group, 0, own);  // check: the reservation ends
       }
       return claim;
     }
@@ -62,7 +62,7 @@ XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing>
       const Claim late = claim_in_loop<Several>(engine, group, wanted, least, until, step);
       return {late.first, late.count, late.word};
     }
-    ring_for_room(engine, group);
+    ring_for_room(engine, group);  // order: doorbell before refusing
     return claim;
   }
   return claim_in_loop<Several>(engine, group, wanted, least, until, step);

@@ -51,7 +51,7 @@ XIO_DEVICE_INLINE void release_entries() {
 template <class Bell>
 XIO_DEVICE_INLINE uint64_t link_of(const Bell& bell, uint64_t tail) {
   const uint64_t end = arch::observe<state_scope<Bell::sharing>>(&bell.link(tail));
-  return end - tail - 1 < bell.depth ? end : tail;
+  return end - tail - 1 < bell.depth ? end : tail;  // bound: links within the depth
 }
 
 /// End of the claims from `tail` on that are linked without a gap; `tail` if there is none. The only active lane calls.
@@ -101,7 +101,7 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
   constexpr bool at_once = Bell::Policy::ringing != Ringing::deferred;
   uint64_t* const where = &bell.state->tail;
   for (uint32_t doorbells = 0;;) {
-    const bool enough = doorbells >= Bell::Policy::most_doorbells;
+    const bool enough = doorbells >= Bell::Policy::most_doorbells;  // bound: doorbells in a row
     uint64_t next = 0;
     if (at_once && rings) {
       next = tail & ~ringing_bit;
@@ -115,7 +115,7 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
         ++doorbells;
       }
     } else {
-      // The tail is moved before the link is read: a wave that links later sees the move.
+      // order: tail before link. A wave that links later sees that the tail was moved.
       arch::full_fence<scope>();
       const uint64_t end = linked_end(bell, published(tail));
       if (end == published(tail) && !(at_once && (tail & owed_bit) != 0)) {
@@ -130,13 +130,13 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
     const uint64_t before = tail;
     if (!exchange_alone<scope>(where, tail, next)) continue;
     tail = next;
-    rings = (next & ~before & ringing_bit) != 0;
+    rings = (next & ~before & ringing_bit) != 0;  // check: nobody else rings
     if (at_once && (next & owed_bit) != 0) {
       // Under contention another wave sees the bit by now.
       for (uint32_t look = 0; look < 4 && (tail & owed_bit) != 0; ++look)
         tail = arch::uniform(arch::observe<scope>(where));
       if ((tail & owed_bit) == 0) return;
-      doorbells = 0;
+      doorbells = 0;  // check: somebody saw the bit
     }
   }
 }
@@ -148,21 +148,21 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
   QueueState& state = *bell.state;
   uint64_t tail = arch::uniform(arch::observe<scope>(&state.tail));
   for (;;) {
-    // The ringer finds that more was published when it clears the bit.
+    // check: not announced yet. The ringer finds that more was published when it clears the bit.
     if ((tail & ringing_bit) != 0 || arch::uniform(arch::load<scope>(&state.rung)) == published(tail)) return;
     if (!exchange_alone<scope>(&state.tail, tail, tail | ringing_bit)) continue;
     tail |= ringing_bit;
     bool last = false;
     for (uint32_t in_a_row = 1; !last; ++in_a_row) {
       const uint64_t end = published(tail);
-      if (arch::uniform(arch::load<scope>(&state.rung)) != end) {
+      if (arch::uniform(arch::load<scope>(&state.rung)) != end) {  // check: not announced yet
         arch::pass_on();
         bell.ring(end, bell.head(end));
-        arch::store<scope>(&state.rung, end);
+        arch::store<scope>(&state.rung, end);  // order: rung before bit
       }
-      // Both are performed before anybody else may ring.
+      // order: doorbell before bit. Both stores are performed before anybody else may ring.
       arch::wait_before_exchange();
-      if (exchange_alone<scope>(&state.tail, tail, tail & ~ringing_bit)) return;
+      if (exchange_alone<scope>(&state.tail, tail, tail & ~ringing_bit)) return;  // check: more was published
       last = in_a_row >= Bell::Policy::most_doorbells;
     }
     // Other waves keep publishing: under contention one of them announces it by now.
@@ -179,6 +179,7 @@ XIO_DEVICE_INLINE void help(const Engine& engine, Group<Engine::sharing> group) 
   if constexpr (is_shared<Engine::sharing>) {
     if (group.leads()) {
       advance(engine.bell(), arch::observe<state_scope<Engine::sharing>>(&engine.state().tail), false);
+      // check: a stopped wave announced
       if constexpr (Announces && Engine::Policy::ringing == Ringing::deferred) announce(engine.bell());
     }
   }
@@ -227,7 +228,7 @@ XIO_DEVICE_INLINE void publish_alone(const Engine& engine, Group<Engine::sharing
   group.converge();
   engine.claims() = end;
   if (!at_once && end - rung < Policy::ring_every) return;
-  release_entries<Policy>();
+  release_entries<Policy>();  // order: entries before doorbell
   if (group.leads()) engine.bell().ring(end, head);
   if constexpr (!at_once) state.rung = end;
 }
@@ -239,10 +240,10 @@ XIO_DEVICE_INLINE void link(const Bell& bell, uint64_t first, uint64_t end, [[ma
   constexpr arch::Scope scope = state_scope<Bell::sharing>;
   if constexpr (Bell::has_heads) {
     bell.leave_head(end, head);
-    arch::wait_stores();
+    arch::wait_stores();  // order: head before link
   }
   arch::store<scope>(&bell.link(first), end);
-  arch::full_fence<scope>();
+  arch::full_fence<scope>();  // order: link before the look at the tail
 }
 
 /// publish() on a shared queue whose caller calls help() afterwards, which advances the tail over the claim.
@@ -270,34 +271,35 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
     bool due = false;
     group.converge();
     uint64_t tail = 0;
-    // Read before the release, which then covers what earlier waves released.
+    // order: tail before release. The release then covers what earlier waves released.
     if (group.leads()) tail = arch::observe<scope>(where);
-    release_entries<Policy>();
+    release_entries<Policy>();  // order: entries before tail
     if (group.leads()) {
-      bool rings = at_once && tail == claim.first << 1;
+      bool rings = at_once && tail == claim.first << 1;  // check: no gap and no ringer
       bool more = false;
       if (XIO_LIKELY(rings)) {
         // No wave moves the tail over a claim without a link, none rings, and nothing is owed: this wave owns the word.
         tail = end << 1 | ringing_bit;
-        arch::store<scope>(where, tail);
+        arch::store<scope>(where, tail);  // order: bit before doorbell
         bell.ring(end, head);
-        // Performed before anybody else may ring.
+        // order: doorbell before bit. Performed before anybody else may ring.
         arch::wait_before_exchange();
-        rings = !arch::compare_exchange_ordered<scope>(where, tail, end << 1);
+        rings = !arch::compare_exchange_ordered<scope>(where, tail, end << 1);  // order: bit last
         if (!rings) {
           tail = end << 1;
           // The tail is moved before the link is read: a wave that links later sees the move.
           arch::full_fence<scope>();
-          more = link_of(bell, end) != end;
+          more = link_of(bell, end) != end;  // check: a link behind
         } else {
-          more = true;
+          more = true;  // check: more was published
         }
       } else {
         link(bell, claim.first, end, head);
-        tail = arch::observe<scope>(where);
+        tail = arch::observe<scope>(where);  // order: link before tail
         more = published(tail) == claim.first || (at_once && (tail & owed_bit) != 0);
       }
       if (XIO_UNLIKELY(more)) advance(bell, tail, rings);
+      // bound: entries not announced
       if constexpr (!at_once) due = end - arch::load<scope>(&bell.state->rung) >= Policy::ring_every;
     }
     if constexpr (!at_once) {

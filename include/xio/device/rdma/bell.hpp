@@ -68,7 +68,7 @@ struct SendBell {
     if constexpr (Vendor::has_send_doorbell) value = Vendor::send_doorbell(shape, end, head);
     if constexpr (Vendor::has_send_record) {
       arch::store<arch::Scope::system>(record, Vendor::send_record(shape, end));
-      // The device may read the record as soon as the doorbell has reached it.
+      // order: record before doorbell. The device may read the record as soon as the doorbell has reached it.
       if constexpr (Vendor::has_send_doorbell) arch::wait_stores();
     }
     if constexpr (Vendor::has_send_doorbell) {
@@ -140,6 +140,7 @@ struct ReceiveBell {
     shape.entries = entries;
     if constexpr (Vendor::has_receive_record) {
       arch::store<arch::Scope::system>(record, Vendor::receive_record(shape, end));
+      // order: record before doorbell
       if constexpr (Vendor::has_receive_doorbell) arch::wait_stores();
     }
     if constexpr (Vendor::has_receive_doorbell) {

@@ -50,7 +50,7 @@ class CollapsedReader {
   /// operation failed first, and how: all operations not known to have ended count as flushed.
   /// @param checks whether the entry's queue pair is checked
   XIO_DEVICE_INLINE CollapsedNews read(uint64_t word, Progress known, uint64_t in_flight, bool checks) const {
-    // Loaded after is_new() has checked the entry, the rest of it is not older than the word.
+    // order: loads as written. Loaded after is_new() has checked the entry, the rest of it is not older than the word.
     arch::order_loads<arch::Scope::system>();
     WorkCompletion completion = Entry::decode_success(word, [&](uint32_t offset) { return load(offset); });
     const Identity ours{queue_.shape.qpn, 0};

@@ -35,7 +35,7 @@ XIO_COLD XIO_DEVICE void record_failure(const Engine& engine, Group<S> group, ui
   if (group.any(protocol::read<S>(send.failed_end) != 0)) return;
   protocol::write_by_leader(group, send.failed_status, packed);
   protocol::publish_by_leader(group, send.failed_end, failed_end);
-  // A waiter that sees this then checks whether its operation is the failed one.
+  // order: failure before end. A waiter that sees the end then checks whether its operation is the failed one.
   if constexpr (!Engine::Vendor::has_flush_completions) protocol::publish_by_leader(group, send.ended, 1u);
 }
 
@@ -72,6 +72,7 @@ class SendSink {
       }
       if (completion_.kind == CompletionKind::send) {
         now_ = Vendor::progress(q.shape, known_, completion_, [&](uint64_t offset) {
+          // order: entry before its completion
           return arch::load<arch::Scope::system>(
               reinterpret_cast<const uint32_t*>(static_cast<const char*>(q.sq) + offset));
         });

@@ -206,7 +206,7 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting,
       token.status = Status::ok;
     }
     const Sequence sequence = sequence_of(engine, claim);
-    if (served) store_number(engine, numbers, sequence, first, work);
+    if (served) store_number(engine, numbers, sequence, first, work);  // order: table before release
     telemetry.stop(telemetry::Step::enqueue, started);
     // 5. Publish. 6. Ring.
     started = Telemetry::start();
@@ -230,7 +230,7 @@ XIO_DEVICE_INLINE Token submit(const Engine& engine, Group<S> group, Status faul
   if constexpr (Engine::Policy::argument_checks && S == Sharing::thread) {
     // No other lane needs this one's help: a refusal returns early.
     if constexpr (arch::branches_are_cheap) {
-      if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
+      if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);  // check: memory before the claim
       fault = check(engine, work, payload);
       if (XIO_UNLIKELY(!fault.is_ok())) return Token::refused(fault);
     } else {

@@ -86,7 +86,9 @@ class ReceiveSink {
     ReceiveState& receives = engine_.receives();
     if constexpr (is_shared<sharing>) {
       if (group.leads()) {
+        // order: passed over before count
         arch::store<state_scope<sharing>>(&receives.passed_over, head - retired_);
+        // order: results before count
         arch::publish<state_scope<sharing>>(&engine_.state().retired, retired_);
       }
     } else {
@@ -94,7 +96,7 @@ class ReceiveSink {
       receives.passed_over = head - retired_;
       engine_.state().retired = retired_;
     }
-    // By the leader, which has stored `retired`: other lanes are not ordered behind it.
+    // order: count before end. By the leader, which has stored `retired`: other lanes are not ordered behind it.
     if (XIO_UNLIKELY(over_)) protocol::publish_by_leader(group, receives.ended, 1u);
   }
 
@@ -256,10 +258,10 @@ XIO_DEVICE Token post_receive(const Engine& engine, Group<S> group, Status fault
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const Token& token, Status pending) {
   const bool over = protocol::read<S>(engine.receives().ended) != 0;
-  if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // `ended` is written last, and read first
+  if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // order: end before count. It is written last.
   // Evaluated once: what ends after the acquire is left to the next call.
   const bool arrived = token.count != 0 && protocol::read<S>(engine.state().retired) > token.last;
-  // The drain of a queue that is not shared has ordered its loads.
+  // order: completion before data. The drain of a queue that is not shared has ordered its loads.
   if (group.any(arrived || (over && token.count != 0))) arch::acquire_published<state_scope<S>, is_shared<S>>();
   Received received;
   if (token.count == 0) {
@@ -275,7 +277,7 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
     received.flags = protocol::read<S>(slot.flags);
     received.immediate = protocol::read<S>(slot.immediate);
     received.source_qpn = protocol::read<S>(slot.source_qpn);
-    // Read last: a drain that records a later receive there changes it first.
+    // order: values before number. A drain that records a later receive there changes it first.
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
     if (protocol::read<S>(slot.number) == token.last + 1) {
       engine.let_go(token.last);

@@ -39,7 +39,7 @@ XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& t
     }
     if (drain(engine, group, telemetry) == 0) arch::pause(waiting.round);
     ++waiting.round;
-    if (is_shared<S> && seldom) return false;
+    if (is_shared<S> && seldom) return false;  // check: unsignalled entries behind
   }
   return true;
 }
@@ -97,11 +97,13 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
     engine.ring(group);
     if (look(engine, group, token, until, waiting, telemetry)) break;
     if (published != is_covered) {
+      // bound: entries published
       published = protocol::published(arch::observe<state_scope<S>>(&engine.state().tail));
     }
   }
   // Evaluated once: what ends after the acquire is left to the next call.
   const bool over = engine.has_ended(token);
+  // order: completion before data
   if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
   if (!over) return waiting.broken ? Status::broken : Status::timed_out;
   return engine.outcome(token);
@@ -164,6 +166,7 @@ XIO_DEVICE_INLINE Status test(const Engine& engine, Group<S> group, const Token&
   engine.ring(group);
   if (group.any(!engine.has_ended(token)) && engine.drain(group) == 0) protocol::help<false>(engine, group);
   const bool over = engine.has_ended(token);
+  // order: completion before data
   if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
   return over                                   ? engine.outcome(token)
          : protocol::is_lost<S>(engine.state()) ? Status(Status::broken)

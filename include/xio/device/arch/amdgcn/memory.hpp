@@ -152,14 +152,15 @@ XIO_DEVICE_INLINE T observe(const T* from) {
 
 XIO_DEVICE_INLINE void release_system() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
-  // Some LLVM releases drop the wait after the write-back when no other access is outstanding (LLVM PR 178316, 135340).
+  // order: write-back before the rest. Some LLVM releases drop the wait after the write-back when no other access is
+  // outstanding (LLVM PR 178316, 135340).
   wait_stores();
 }
 
 XIO_DEVICE_INLINE void acquire_system() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
-  // To the compiler a fence does not change memory: without this it may load data that a device wrote through the
-  // scalar cache, which the invalidation does not reach.
+  // order: invalidation before loads. To the compiler a fence does not change memory: without this it may load data
+  // that a device wrote through the scalar cache, which the invalidation does not reach.
   asm volatile("" ::: "memory");
 }
 /// Caches that the other lane invalidated need not be those of this one.

@@ -174,8 +174,8 @@ XIO_DEVICE_INLINE void prefer_vector_loads() { asm volatile("" ::: "memory"); }
 /// store_mmio() by every active lane, one after the other: the hardware merges register stores of one step.
 XIO_DEVICE_INLINE void store_mmio_each_lane(uint32_t* to, uint32_t value) {
   // Each under an execution mask of one lane, set by hand: a loop over lanes around an ordinary store makes every
-  // branch of the caller divergent, and the compiler folds away a loop that uses readfirstlane. The mask is also saved
-  // here: a mask passed in by the compiler may be the mask register itself.
+  // branch of the caller divergent, and the compiler folds away a loop that uses readfirstlane. The mask is saved here
+  // as well: a mask passed in by the compiler may be the mask register itself.
 #if XIO_WAVE64
   uint64_t all, todo;
 #else
@@ -245,7 +245,8 @@ XIO_DEVICE_INLINE void store_mmio_each_lane(uint64_t* to, uint64_t value) {
 }
 
 XIO_DEVICE_INLINE void block_barrier() {
-  // A release of this scope waits for no store on some targets; but one wave may ring for what others stored.
+  // order: stores before barrier. A release of this scope waits for no store on some targets; but one wave may ring for
+  // what others stored.
   wait_stores();
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
