@@ -71,6 +71,7 @@ XIO_DEVICE Deadline deadline(Duration from_now, uint64_t hz = arch::clock_hz) {
 template <class Look>
 XIO_DEVICE Status poll_until(Look look, Deadline until) {
   for (uint32_t round = 0;; ++round) {
+    // bound: polls between looks at the clock
     const bool late = round % arch::looks_per_clock == arch::looks_per_clock - 1 && until.passed();
     if (look()) return Status::ok;  // order: look before giving up
     if (late) return Status::timed_out;

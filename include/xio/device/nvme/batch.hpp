@@ -87,6 +87,7 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode o
   for (uint32_t done = 0; done < count;) {
     const uint32_t left = count - done;
     const uint32_t most = left < depth ? left : depth;
+    // bound: room to go on
     const protocol::Claim claim = protocol::claim_until(engine, group, most, most < quarter ? most : quarter, until);
     if (claim.count == 0) return engine.template refusal<Deadline>(group);
     (void)publish_pieces<false>(engine, group, claim, operation, pieces + done, &progress);
@@ -124,8 +125,8 @@ XIO_DEVICE_INLINE Status wait_batch(const Engine& engine, Group<S> group, const 
   mine.last = batch.last - (batch.count - end);
   telemetry::Off off;
   const Status status = wait(engine, group, mine, until, off);
-  group.converge();  // what one lane acquired is visible to all
-  return protocol::first_fault(group, status);
+  group.converge();                             // what one lane acquired is visible to all
+  return protocol::first_fault(group, status);  // check: shares of all lanes
 }
 
 }  // namespace detail

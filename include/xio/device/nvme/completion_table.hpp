@@ -80,7 +80,7 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
     word = *where;
   }
   const uint64_t end = lap_end(ticket, slot_mask);
-  if (word >> 16 < end) return Outcome::pending;
+  if (word >> 16 < end) return Outcome::pending;  // check: a completion of this lap
   return word >> 16 == end ? Outcome::ended : Outcome::replaced;
 }
 

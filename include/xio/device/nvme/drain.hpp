@@ -133,7 +133,7 @@ class TableSink {
       // yet.
       before_ = protocol::read<sharing>(slot_->word);
       ticket_ = (before_ >> 16) + key_;
-      stray = static_cast<int64_t>(ticket_) >= reserved;
+      stray = static_cast<int64_t>(ticket_) >= reserved;  // bound: tickets in flight
       // bound: completions to operations in flight. One more is a duplicate.
       if constexpr (sharing != Sharing::thread) stray = stray || static_cast<int64_t>(index) >= reserved;
     }
@@ -162,7 +162,7 @@ class TableSink {
                           arch::count_lanes(group.members(failed && (status_ & seen_bit) == 0)));
       group.converge();  // the leader has counted for all lanes
       const bool leaving = errors && CompletionFormat::is_error(before_ & 0x7fff);
-      leaves = group.any(leaving);
+      leaves = group.any(leaving);  // check: the slot holds a failure
       if (leaves) {
         // One lane after the other: the log has one writer at a time.
         for (uint64_t lanes = group.members(leaving); lanes != 0; lanes &= lanes - 1) {
@@ -186,7 +186,7 @@ class TableSink {
         if (XIO_UNLIKELY(leaves)) {
           // A waiter may have marked it meanwhile, and another found it in the log.
           const uint64_t last = arch::publish_exchange<scope>(&slot_->word, next);
-          const bool was_seen = moved && ((last ^ before_) & seen_bit) != 0;
+          const bool was_seen = moved && ((last ^ before_) & seen_bit) != 0;  // check: seen while it moved
           const uint64_t logged = (ticket_ - table_.slot_mask) << 16 | (before_ & 0xffff);
           // check: seen while it moved
           if (was_seen && !mark_seen<sharing>(moved, logged)) arch::fetch_add<scope>(&engine_.state().error_count, 1u);

@@ -130,6 +130,7 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
   uint64_t* const where = entries_of(log) + at;
   uint64_t replaced = protocol::read<S>(*where);  // 0: none
   const uint64_t floor = protocol::read<S>(log->floor);
+  // order: floor before entry
   protocol::write<S>(log->floor, replaced >> 16 > floor ? replaced >> 16 : floor);
   if constexpr (is_shared<S>) {
     replaced = arch::publish_exchange<state_scope<S>>(where, entry);

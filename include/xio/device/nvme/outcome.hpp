@@ -48,6 +48,7 @@ XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, Comple
     }
     // A success can carry further bits.
     const uint32_t now = word == not_on_record ? static_cast<uint32_t>(not_on_record) : status;
+    // check: the first error
     if (!CompletionFormat::is_error(all.first) && (failed || (now != 0 && all.first != not_on_record))) all.first = now;
     if (--count == 0) break;
     ++ticket;

@@ -301,6 +301,7 @@ XIO_DEVICE_INLINE bool post_plain(const Engine& engine, Group<Sharing::thread> g
   DataPointer data;
   if (has_data<typename Call::Data>(command)) {
     const auto bytes = static_cast<uint32_t>(data_bytes(command, q.block_shift));
+    // check: no list
     if (!point(call.pages, 0, bytes, q.page_shift, NoList{}, data).is_ok()) return false;
   }
   // 2. Claim.

@@ -240,6 +240,7 @@ class Queue {
     if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // order: value before claims
     // The slot is overwritten only after the next command with this identifier was submitted.
     const uint64_t next = token.last + handle().slot_mask + 1;
+    // check: the slot is the same
     return protocol::claimed_until_now(engine_) <= next ? Status::ok : Status::expired;
   }
 

@@ -128,6 +128,7 @@ XIO_DEVICE_INLINE Status wait_any(const Engine& engine, Group<S> group, const To
   uint32_t looks = 0;
   const bool all = group.poll(
       [&] {
+        // check: a stopped wave announced
         if (++looks % arch::looks_per_clock == 0) protocol::help(engine, group);
         for (uint32_t i = 0; group.any(i < count && found == Status::pending); ++i) {
           const Status status = test(engine, group, i < count ? tokens[i] : Token());
@@ -140,6 +141,7 @@ XIO_DEVICE_INLINE Status wait_any(const Engine& engine, Group<S> group, const To
       },
       until);
   if (!all && found == Status::pending) found = Status::timed_out;
+  // order: late data before the return
   return inbound(engine, group, found, count != 0 && tokens[which].count != 0, until);
 }
 
@@ -156,7 +158,8 @@ XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
     // order: ends before claims. The drain that advanced `retired` had seen the tickets, so claims read next are not
     // older.
     const uint64_t retired = is_shared<S> ? arch::observe<state_scope<S>>(counter) : *counter;
-    if (!group.any(retired < protocol::claimed(engine))) break;
+    if (!group.any(retired < protocol::claimed(engine))) break;  // check: something is in flight
+    // bound: time of a fence
     if (++looks % arch::looks_per_clock == 0 && !group.any(!until.passed())) return Status::timed_out;
     Token mine;
     mine.last = base + group.rank();
@@ -168,6 +171,7 @@ XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
   arch::acquire_published<state_scope<S>, is_shared<S>>();  // order: completion before data
   // Each lane has checked operations of other lanes.
   group.converge();
+  // order: late data before the return
   return inbound(engine, group, Status::ok, true, until);
 }
 

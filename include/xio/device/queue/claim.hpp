@@ -90,10 +90,10 @@ XIO_DEVICE_INLINE uint32_t leading_free(const Engine& engine, Group<Engine::shar
     const uint32_t lanes = group.lanes();
     for (uint32_t base = 0; base < count; base += lanes) {
       const uint32_t mine = base + group.rank();
-      // Lanes beyond the count check the first ticket's slot again.
+      // check: free identifiers. Lanes beyond the count check the first ticket's slot again.
       const uint64_t busy = group.members(!engine.is_free(first + (mine < count ? mine : 0)));
       if (XIO_UNLIKELY(busy != 0)) {
-        const uint32_t free_ones = base + group.before(busy);
+        const uint32_t free_ones = base + group.before(busy);  // bound: identifiers free in a row
         return free_ones < count ? free_ones : count;
       }
     }
@@ -117,6 +117,7 @@ struct ClaimWord {
   XIO_DEVICE_INLINE static void break_queue(QueueState* state, uint64_t* word, uint64_t bits) {
     arch::store<scope>(&state->broken, 1u);  // check: waiters see a broken queue
     uint64_t now = arch::load<scope>(word);
+    // check: claims see a broken queue
     while (!arch::compare_exchange<scope>(word, now, (now & broken_bit) != 0 ? now : now ^ bits)) {
     }
   }
@@ -157,7 +158,7 @@ XIO_DEVICE_INLINE void break_queue(const Engine& engine, Group<S> group) {
     const bool again = (engine.claims() & broken_bit) != 0;
     group.before_writing();
     engine.state().broken = 1;
-    if (!again) engine.claims() ^= Engine::Tickets::breaks;
+    if (!again) engine.claims() ^= Engine::Tickets::breaks;  // check: claims see a broken queue
   }
 }
 
@@ -167,6 +168,7 @@ template <class Engine, Sharing S>
 XIO_DEVICE_INLINE uint32_t reserved_for_others(const Engine& engine, Group<S> group, uint64_t own) {
   const uint64_t reservation = group.from_leader(arch::load<state_scope<S>>(&engine.state().reservation));
   const uint64_t now = group.from_leader(arch::clock());
+  // check: a reservation of others
   if (reservation == 0 || reservation == own || is_over(reservation, now)) return 0;
   const uint32_t held = reservation & 0xffff;
   return held < engine.depth() ? held : engine.depth();
@@ -240,6 +242,7 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
         // order: room before tickets
         word = exchange_by_leader<scope>(group, where, before, Tickets::after(before, count, step));
         if (word == before) return {first, count, before};
+        // order: counter after the word
         if constexpr (Tickets::wraps) retired = group.from_leader(arch::load<scope>(&engine.state().retired));
       }
     }

@@ -39,6 +39,7 @@ constexpr uint32_t met_error = ~0u;
 template <Sharing S>
 XIO_DEVICE_INLINE bool nobody_drains(QueueState& state, Group<S> group) {
   if constexpr (is_shared<S>) {
+    // check: nobody drains
     return group.any(group.leads() && arch::load<state_scope<S>>(&state.draining) == 0);
   } else {
     return true;
@@ -52,6 +53,7 @@ template <Sharing S>
 XIO_DEVICE_INLINE bool claim_drain(QueueState& state, Group<S> group) {
   uint32_t idle = 0;
   bool claimed = false;
+  // check: one group drains
   if (group.leads()) claimed = arch::compare_exchange_acquire<state_scope<S>>(&state.draining, idle, 1u);
   if (!group.any(claimed)) return false;
   // Only the leader has acquired, and a vote orders nothing.
@@ -102,9 +104,9 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
   const bool stray = sink.template judge<Errors>(source, group, word, mine, fresh);
   uint32_t taken = 1;
   if constexpr (S != Sharing::thread) {
-    taken = group.leading(fresh && !stray);
+    taken = group.leading(fresh && !stray);  // bound: completions in a row
   } else if constexpr (Errors) {
-    taken = static_cast<uint32_t>(!stray);
+    taken = static_cast<uint32_t>(!stray);  // check: not a stray one
   }
   const bool hit = (S == Sharing::thread && !Errors) || position < taken;
   if constexpr (!Errors) {
@@ -125,7 +127,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
     QueueState& state = engine.state();
     const uint64_t head = found.head + taken;
     const auto unacknowledged = static_cast<uint32_t>(head - read<S>(state.acknowledged));
-    if (group.any(unacknowledged + engine.depth() >= source.mask)) {
+    if (group.any(unacknowledged + engine.depth() >= source.mask)) {  // bound: unacknowledged completions
       group.before_writing();
       if (group.leads()) source.template acknowledge<S>(head);
       if constexpr (is_shared<S>) {

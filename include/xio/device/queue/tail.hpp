@@ -228,8 +228,8 @@ XIO_DEVICE_INLINE void publish_alone(const Engine& engine, Group<Engine::sharing
   group.converge();
   engine.claims() = end;
   if (!at_once && end - rung < Policy::ring_every) return;
-  release_entries<Policy>();  // order: entries before doorbell
-  if (group.leads()) engine.bell().ring(end, head);
+  release_entries<Policy>();                         // order: entries before doorbell
+  if (group.leads()) engine.bell().ring(end, head);  // check: one lane rings
   if constexpr (!at_once) state.rung = end;
 }
 

@@ -48,7 +48,8 @@ struct SendBell {
     if constexpr (!has_heads) {
       return 0;
     } else if constexpr (is_shared<S>) {
-      // Loaded before the record is stored: the device may then execute the entry, and another wave reuse its place.
+      // order: head before record. Once the record is stored, the device may execute the entry, and another wave
+      // reuse its place.
       return arch::observe<state_scope<S>>(&word(end - 1, entries));
     } else {
       return send->last_head;

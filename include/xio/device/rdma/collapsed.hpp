@@ -69,7 +69,7 @@ class CollapsedReader {
         const auto* const at = reinterpret_cast<const uint32_t*>(static_cast<const char*>(queue_.sq) + offset);
         return group_.from_leader(arch::load<arch::Scope::system>(at));  // only the first lane has acquired it
       });
-      // Not an operation in flight: an old entry, or an invalid one.
+      // bound: operations in flight. Any other entry is old or invalid.
       if (news.now.units - known.units - 1 >= in_flight) return news;
       news.kind = completion.kind;
       news.status = completion.status;

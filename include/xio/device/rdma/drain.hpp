@@ -68,6 +68,7 @@ class SendSink {
       completion_ = Errors ? source.template read<false>(word, index) : source.read_success(word, index);
       if constexpr (Engine::Policy::completion_checks) {
         const bool ours = source.is_about(q.shape.qpn, completion_, word, index);
+        // check: of this queue pair
         if (completion_.kind != CompletionKind::nothing && !ours) completion_.kind = CompletionKind::unknown;
       }
       if (completion_.kind == CompletionKind::send) {

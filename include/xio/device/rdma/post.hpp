@@ -81,7 +81,7 @@ XIO_DEVICE_INLINE bool is_signaled(const Engine& engine, const Work& work, uint6
   // Without a nop, post_signaled() posts a put, which a peer may refuse unless the tail is a put too.
   const bool can_wait =
       Engine::Vendor::has_nop || work.operation == Operation::put || work.operation == Operation::put_immediate;
-  if (last && !can_wait) return true;
+  if (last && !can_wait) return true;  // check: the end is reported
   // Signals if first..end crosses a multiple of `every`, a power of two.
   return ((first ^ end) & ~uint64_t{every - 1}) != 0;
 }
@@ -126,7 +126,7 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const proto
     if constexpr (is_shared<S>) {
       // Waves come here in any order: the largest value stays.
       uint64_t seen = protocol::read<S>(send.unsignaled_end);
-      if (group.leads()) {
+      if (group.leads()) {  // check: the largest end stays
         while (seen < end && !arch::compare_exchange<state_scope<S>>(&send.unsignaled_end, seen, end)) {
         }
       }
@@ -238,7 +238,7 @@ XIO_DEVICE_INLINE Token submit(const Engine& engine, Group<S> group, Status faul
       if (XIO_UNLIKELY(!(fault.is_ok() && verdict.is_ok()))) return Token::refused(fault.is_ok() ? verdict : fault);
     }
   } else if constexpr (Engine::Policy::argument_checks) {
-    token.status = fault.is_ok() ? check(engine, work, payload) : fault;
+    token.status = fault.is_ok() ? check(engine, work, payload) : fault;  // check: refused before the claim
   }
   return post(engine, group, token.status.is_ok(), work, payload, until, token, telemetry);
 }

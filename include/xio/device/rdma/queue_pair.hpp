@@ -324,7 +324,7 @@ class QueuePair {  // for member templates see nvme::Queue
   XIO_HOST_DEVICE static constexpr Status atomic_fault(const RemoteSpan& where, const RegionSpan& old) {
     if (where.length != atomic_bytes || old.length != atomic_bytes) return Status::invalid_argument;
     if (where.address % atomic_bytes != 0) return Status::misaligned;
-    if (!where.atomics) return Status::unsupported;
+    if (!where.atomics) return Status::unsupported;  // check: memory for atomics
     return (where.reach & old.reach).status();
   }
 

@@ -71,7 +71,7 @@ class ReceiveSink {
     receive_ = retired_ + Group<sharing>::rank_in(group.members(ends_));
     const bool stray = foreign || completion_.kind == CompletionKind::unknown ||
                        (ends_ ? receive_ >= reserved : completion_.kind == CompletionKind::send);
-    return fresh && stray;
+    return fresh && stray;  // check: not a stray one
   }
 
   template <bool Errors, class Source>

@@ -72,6 +72,7 @@ XIO_DEVICE bool signal_tail(const Engine& engine, Group<S> group, const Token& t
                             Deadline until, bool& posted) {
   const uint64_t tail = protocol::read<S>(engine.send().unsignaled_end);
   const bool reached = token.count != 0 && tail > token.last;
+  // check: nothing behind reports the end
   const bool needed = reached && published <= tail && tail == protocol::claimed(engine) && !engine.has_ended(token);
   // After the operations of all lanes.
   if (XIO_UNLIKELY(group.any(needed))) {
@@ -79,7 +80,7 @@ XIO_DEVICE bool signal_tail(const Engine& engine, Group<S> group, const Token& t
     posted = posted || done;
     return !done;
   }
-  return published <= (reached ? tail : token.last);
+  return published <= (reached ? tail : token.last);  // check: the rest is published
 }
 
 /// Waits until everything that `token` denotes has ended. All lanes of `group` call, each with its own token.
@@ -131,7 +132,7 @@ XIO_DEVICE_INLINE Status inbound(const Engine& engine, Group<S> group, Status st
   if constexpr (!Engine::Policy::inbound_in_order) {
     moved = moved && status.is_ok();
     if (group.any(moved)) {
-      const Status flushed = flush_inbound(engine, group, until);
+      const Status flushed = flush_inbound(engine, group, until);  // order: late data before the return
       if (moved) status = flushed;
     }
   }

@@ -132,6 +132,7 @@ struct CollapsedDecoder {
   XIO_HOST_DEVICE static constexpr rdma::WorkCompletion decode(Read read, rdma::Progress known, uint64_t in_flight) {
     const uint64_t word = look(read);
     const rdma::WorkCompletion completion = Ring::template decode<false>(word, read);
+    // check: the same entry
     if (!is_new(word, known, in_flight) || look(read) != word) return {};
     return completion;
   }

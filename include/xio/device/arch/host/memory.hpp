@@ -68,13 +68,13 @@ XIO_DEVICE_INLINE void show([[maybe_unused]] FenceKind kind) {
 template <Scope S, class T>
 XIO_DEVICE_INLINE T load(const T* from) {
   detail::interleave(from);
-  return __atomic_load_n(from, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(from, __ATOMIC_ACQUIRE);  // order: load before the next
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE T observe(const T* from) {
   detail::interleave(from);
-  return __atomic_load_n(from, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(from, __ATOMIC_ACQUIRE);  // order: load before the next
 }
 
 template <Scope S>
@@ -97,7 +97,7 @@ XIO_DEVICE_INLINE void publish(T* to, T value) {
   detail::show(FenceKind::store_wait);
   detail::show(StoreKind::word, to, value);
   if (detail::later(to, value)) return;
-  __atomic_store_n(to, value, __ATOMIC_RELEASE);
+  __atomic_store_n(to, value, __ATOMIC_RELEASE);  // order: stores before this one
 }
 
 template <Scope S, class T>
@@ -221,7 +221,7 @@ XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
   detail::count(&OperationCounts::mmio_stores);
   detail::show(StoreKind::mmio, to, value);
   if (detail::later(to, value)) return;
-  __atomic_store_n(to, value, __ATOMIC_RELEASE);
+  __atomic_store_n(to, value, __ATOMIC_RELEASE);  // order: stores before this one
 }
 
 /// Call after a store to a doorbell word: calls the word's handler, if any.
