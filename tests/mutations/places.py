@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Places in C++ sources: markers such as "order: link before tail", and functions by name.
 
-A marker is a comment that names a statement: the one that begins on its line, else the one that ends there; a comment
+A marker is a comment that names a statement: the one that ends there, else the one that begins on its line; a comment
 on a line of its own names the next one. The marker ends with its line or its first full stop, so a reason may follow.
 Texts are compared by tokens: neither spaces nor comments count.
 """
@@ -189,15 +189,22 @@ class Source:
         """Pairs of a marker and the statement that it names."""
         result = []
         begins = [token.begin for token in self.tokens]
+        comment_at = 0  # the last line that was a comment and nothing else
         for found in TOKEN.finditer(self.text):
-            marker = MARKER.match(found.group()) if found.lastgroup == "comment" else None
-            if not marker:
+            if found.lastgroup != "comment":
                 continue
             behind = bisect.bisect_left(begins, found.start())
             line = bisect.bisect_right(self.lines, found.start())
-            if behind and self.line(behind - 1) == line:
-                fits = ([s for s in self.statements if s[0] < behind and self.line(s[0]) == line][:1] or
-                        [s for s in self.statements if s[0] < behind <= s[1]][-1:])
+            has_code = behind != 0 and self.line(behind - 1) == line
+            goes_on = not has_code and comment_at == line - 1
+            if not has_code:
+                comment_at = line
+            marker = MARKER.match(found.group())
+            if not marker or goes_on:
+                continue
+            if has_code:
+                fits = ([s for s in self.statements if s[1] == behind] or
+                        [s for s in self.statements if s[0] < behind and self.line(s[0]) == line])[:1]
             else:
                 fits = [s for s in self.statements if s[0] == behind][:1]
             name = f"{marker['word']}: {marker['text'].strip()}"

@@ -127,7 +127,8 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
     QueueState& state = engine.state();
     const uint64_t head = found.head + taken;
     const auto unacknowledged = static_cast<uint32_t>(head - read<S>(state.acknowledged));
-    if (group.any(unacknowledged + engine.depth() >= source.mask)) {  // bound: unacknowledged completions
+    // bound: unacknowledged completions
+    if (group.any(unacknowledged + engine.depth() >= source.mask)) {
       group.before_writing();
       if (group.leads()) source.template acknowledge<S>(head);
       if constexpr (is_shared<S>) {

@@ -155,7 +155,8 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
     bool last = false;
     for (uint32_t in_a_row = 1; !last; ++in_a_row) {
       const uint64_t end = published(tail);
-      if (arch::uniform(arch::load<scope>(&state.rung)) != end) {  // check: not announced yet
+      // check: not announced yet
+      if (arch::uniform(arch::load<scope>(&state.rung)) != end) {
         arch::pass_on();
         bell.ring(end, bell.head(end));
         arch::store<scope>(&state.rung, end);  // order: rung before bit

@@ -126,7 +126,8 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const proto
     if constexpr (is_shared<S>) {
       // Waves come here in any order: the largest value stays.
       uint64_t seen = protocol::read<S>(send.unsignaled_end);
-      if (group.leads()) {  // check: the largest end stays
+      // check: the largest end stays
+      if (group.leads()) {
         while (seen < end && !arch::compare_exchange<state_scope<S>>(&send.unsignaled_end, seen, end)) {
         }
       }
