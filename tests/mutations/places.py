@@ -217,11 +217,11 @@ class Source:
 
 
 class Sources:
-    """The library, which may have markers, and the examples."""
+    """The library, which may have markers, the examples and xio-tester."""
 
     def __init__(self, project):
         self.library = project / "include/xio"
-        self.texts = {path: path.read_text(encoding="utf-8") for folder in (self.library, project / "examples")
+        self.texts = {path: path.read_text(encoding="utf-8") for folder in (self.library, project / "examples", project / "bench")
                       for path in sorted(folder.rglob("*")) if path.suffix in (".hpp", ".cpp")}
         self.source = functools.lru_cache(None)(Source)
 
