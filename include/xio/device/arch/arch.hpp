@@ -124,16 +124,6 @@ XIO_DEVICE uint32_t last_lane(uint64_t mask) {
 XIO_DEVICE constexpr uint32_t last_lane(uint64_t mask) { return 63 - static_cast<uint32_t>(__builtin_clzll(mask)); }
 #endif
 
-/// Value of the lowest lane of `mask`, which are the lanes that call.
-template <class T>
-XIO_DEVICE_INLINE T from_first(uint64_t mask, T value) {
-  if constexpr (branches_separate_lanes) {
-    return uniform(value);
-  } else {
-    return broadcast(mask, value, first_lane(mask));
-  }
-}
-
 /// Whether the calling lane is the lowest of `mask`.
 XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
 
@@ -155,6 +145,37 @@ XIO_DEVICE_INLINE T* as_base(T* pointer) {
 #endif
 
 #if !XIO_ARCH_AMDGCN
+/// Value of the lane whose number differs in bit `Bit`; `mask` holds whole quads.
+template <uint32_t Bit>
+XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t mask, uint32_t value) {
+  return shuffle(mask, value, lane() ^ Bit);
+}
+
+/// Value of lane `Lane` of the caller's quad.
+template <uint32_t Lane>
+XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t mask, uint32_t value) {
+  return shuffle(mask, value, (lane() & ~3u) | Lane);
+}
+
+/// The value of the first active lane, which the caller guarantees to be uniform: a GPU can keep it in a scalar
+/// register.
+template <class T>
+XIO_DEVICE_INLINE T uniform(T value) {
+  return value;
+}
+
+/// store_mmio() by every active lane, each to its own register.
+template <class T>
+XIO_DEVICE_INLINE void store_mmio_each_lane(T* to, T value) {
+  store_mmio(to, value);
+}
+
+/// Returns the value; on AMD GPUs in vector registers.
+template <class T>
+XIO_DEVICE_INLINE T per_lane(T value) {
+  return value;
+}
+
 /// Returns the pointer unchanged, as one that points neither to private nor to workgroup memory.
 template <class T>
 XIO_DEVICE_INLINE T* in_global(T* pointer) {
@@ -192,6 +213,16 @@ XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& hi
   high = upper ? high : got;
 }
 #endif
+
+/// Value of the lowest lane of `mask`, which are the lanes that call.
+template <class T>
+XIO_DEVICE_INLINE T from_first(uint64_t mask, T value) {
+  if constexpr (branches_separate_lanes) {
+    return uniform(value);
+  } else {
+    return broadcast(mask, value, first_lane(mask));
+  }
+}
 
 /// @}
 }  // namespace arch

@@ -81,41 +81,10 @@ XIO_DEVICE_INLINE uint64_t alike(uint64_t mask, const void* value) {
   return current_wave ? current_wave->alike(mask, reinterpret_cast<uint64_t>(value)) : mask;
 }
 
-/// Value of the lane whose number differs in bit `Bit`; `mask` holds whole quads.
-template <uint32_t Bit>
-XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t mask, uint32_t value) {
-  return shuffle(mask, value, lane() ^ Bit);
-}
-
-/// Value of lane `Lane` of the caller's quad.
-template <uint32_t Lane>
-XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t mask, uint32_t value) {
-  return shuffle(mask, value, (lane() & ~3u) | Lane);
-}
-
-/// The value of the first active lane, which the caller guarantees to be uniform: a GPU can keep it in a scalar
-/// register.
-template <class T>
-XIO_DEVICE_INLINE T uniform(T value) {
-  return value;
-}
-
-/// store_mmio() by every active lane, each to its own register.
-template <class T>
-XIO_DEVICE_INLINE void store_mmio_each_lane(T* to, T value) {
-  store_mmio(to, value);
-}
-
 template <class T>
 XIO_DEVICE_INLINE T* as_base(T* pointer) {
   asm("" : "+r"(pointer));
   return pointer;
-}
-
-/// Returns the value; on AMD GPUs in vector registers.
-template <class T>
-XIO_DEVICE_INLINE T per_lane(T value) {
-  return value;
 }
 
 XIO_DEVICE_INLINE void block_barrier() {

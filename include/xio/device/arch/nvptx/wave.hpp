@@ -109,33 +109,6 @@ XIO_DEVICE_INLINE T broadcast(uint64_t mask, T value, uint32_t source) {
   return shuffle(mask, value, source);
 }
 
-template <uint32_t Bit>
-XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t mask, uint32_t value) {
-  return shuffle(mask, value, lane() ^ Bit);
-}
-
-template <uint32_t Lane>
-XIO_DEVICE_INLINE uint32_t quad_broadcast(uint64_t mask, uint32_t value) {
-  return shuffle(mask, value, (lane() & ~3u) | Lane);
-}
-
-template <class T>
-XIO_DEVICE_INLINE T uniform(T value) {
-  return value;
-}
-
-/// store_mmio() by every active lane, each to its own register.
-template <class T>
-XIO_DEVICE_INLINE void store_mmio_each_lane(T* to, T value) {
-  store_mmio(to, value);
-}
-
-/// Returns the value; on AMD GPUs in vector registers.
-template <class T>
-XIO_DEVICE_INLINE T per_lane(T value) {
-  return value;
-}
-
 XIO_DEVICE_INLINE void block_barrier() { asm volatile("bar.sync 0;" : : : "memory"); }
 
 XIO_DEVICE_INLINE uint64_t clock() {
