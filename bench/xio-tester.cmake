@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
-set(tester_parts nvme/buffer_placement clock/run nvme/executor launch/choice nvme/executor_grid nvme/executor_thread nvme/executor_wave
-  launch/gpu/clock launch/gpu/images launch/gpu/executor cli/interrupt launch/launcher nvme/plan nvme/phase_runner cli/progress
-  rdma/plan rdma/providers rdma/pulse rdma/role rdma/runner
-  rdma/session rdma/verbs measure/result measure/summary nvme/target nvme/verification)
+set(tester_parts nvme/buffer_placement clock/run nvme/executor nvme/plan launch/choice launch/gpu/images launch/gpu/executor
+  launch/gpu/clock cli/interrupt launch/launcher nvme/phase_runner cli/progress rdma/plan
+  rdma/providers rdma/pulse rdma/role rdma/runner rdma/session rdma/verbs
+  measure/result measure/summary nvme/target nvme/verification)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 # One source for each vendor, since each instantiates a kernel.
@@ -23,9 +23,9 @@ target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 
 # What reads options and prints tables: optimising it would be most of the build.
 set(tester_tool clock/test doctor/doctor doctor/checks doctor/doorbells doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
-  doctor/rdma_checks report/fio nvme/found_qemu nvme/info cli/invocation report/json_report nvme/list cli/machine cli/nearest cli/suggestion nvme/options nvme/run nvme/tables
+  doctor/rdma_checks report/fio nvme/found_qemu nvme/info report/json_report nvme/list cli/nearest nvme/options nvme/run nvme/tables
   rdma/json rdma/options rdma/run rdma/tables report/columns report/endpoint_table report/files report/html report/options
-  report/plan report/rdma_tables report/remarks report/run report/spread report/text_table report/write cli/table tool)
+  report/plan report/rdma_tables report/run report/spread report/text_table report/write cli/table tool)
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_tool APPEND .cpp)
 add_library(xio-tester-tool STATIC ${tester_tool} ${XIO_BENCH_DIR}/tester/nvme/endpoint.cpp)

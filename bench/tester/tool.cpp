@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -15,15 +16,14 @@
 #include "tester/cli/errors.hpp"
 #include "tester/cli/invocation.hpp"
 #include "tester/cli/output.hpp"
-#include "tester/cli/suggestion.hpp"
-#include "tester/clock/test.hpp"
+#include "tester/clock/run.hpp"
 #include "tester/doctor/doctor.hpp"
 #include "tester/nvme/endpoint.hpp"
 #include "tester/nvme/info.hpp"
 #include "tester/nvme/options.hpp"
 #include "tester/nvme/run.hpp"
 #include "tester/rdma/run.hpp"
-#include "tester/report/run.hpp"
+#include "tester/report/options.hpp"
 #include "tester/tool.hpp"
 
 namespace {
@@ -53,9 +53,62 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return flags;
 }
 
+/// The part of a word that is compared.
+std::string letters_of(const std::string& word) {
+  const size_t begin = std::min(word.find_first_not_of('-'), word.size());
+  std::string letters = word.substr(begin, std::min(word.find('='), word.size()) - begin);
+  for (char& c : letters) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
+/// Edit distance: insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+size_t differences(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> least(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        least[i][j] = i + j;
+        continue;
+      }
+      least[i][j] =
+          std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
+    }
+  }
+  return least[a.size()][b.size()];
+}
+
+/// Whether one word is a prefix or a suffix of the other.
+bool is_part(const std::string& one, const std::string& other) {
+  const std::string& part = one.size() < other.size() ? one : other;
+  const std::string& whole = one.size() < other.size() ? other : one;
+  if (part.size() < 4) return false;
+  return whole.compare(0, part.size(), part) == 0 || whole.compare(whole.size() - part.size(), part.size(), part) == 0;
+}
+
+/// The one of `words` closest to `typed`; empty if none is close. Letter case, leading dashes and a value after '=' are
+/// ignored. A word is close if at most one in three letters differs (swapped neighbours are one difference), or if one
+/// word is a prefix or suffix of the other, with at least four letters.
+std::string nearest_word(const std::string& typed, const std::vector<std::string>& words) {
+  const std::string wanted = letters_of(typed);
+  std::string nearest;
+  size_t least = wanted.size() / 3 + 1;
+  for (const std::string& word : words) {
+    const size_t count = differences(wanted, letters_of(word));
+    if (count >= least) continue;
+    nearest = word;
+    least = count;
+  }
+  if (!nearest.empty()) return nearest;
+  const auto part = std::find_if(words.begin(), words.end(),
+                                 [&](const std::string& word) { return is_part(letters_of(word), wanted); });
+  return part == words.end() ? "" : *part;
+}
+
 /// "; did you mean --read-io?" if a similar word exists, else empty.
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& words) {
-  const std::string nearest = tester::nearest_word(typed, words);
+  const std::string nearest = nearest_word(typed, words);
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
 
@@ -77,6 +130,13 @@ std::string not_expected(const CLI::App& app) {
   const std::string kind = word[0] == '-' ? "flag" : "argument";
   return "'" + word + "' is no " + kind + " of " + command.get_name() + did_you_mean(word, flags_of(command)) +
          (&command == &app ? "; the flags of a sub-command follow it" : "");
+}
+
+void remember_flags(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options([](const CLI::Option* one) { return one->count() != 0; })) {
+    const bool takes_value = option->get_expected_max() != 0;
+    tester::given_flags().emplace_back(option->get_name(), takes_value ? option->results().back() : "");
+  }
 }
 
 int run(int argc, const char* const* argv) {
@@ -115,7 +175,7 @@ int run(int argc, const char* const* argv) {
         (left_over ? not_expected(app) : std::string(error.what())) + "; " + help_of(app) + " lists what is accepted",
         tester::exit_bad_input);
   }
-  tester::remember_flags(*app.get_subcommands().front());
+  remember_flags(*app.get_subcommands().front());
   // clock-test compares what the operating system says.
   if (!clock_command->parsed()) xio::host::use_time_stamp_counter();
   if (nvme_command->parsed()) return tester::run_nvme(nvme);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "tester/report/html.hpp"
 #include "tester/report/plan.hpp"
 #include "tester/report/spread.hpp"
 #include "tester/report/text_table.hpp"

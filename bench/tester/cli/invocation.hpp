@@ -8,17 +8,15 @@
 #include <utility>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace tester {
 
 /// A flag and its value; the value of a flag without one is empty.
 using GivenFlags = std::vector<std::pair<std::string, std::string>>;
 
-/// Stores the flags of a parsed sub-command; called once, before it runs.
-void remember_flags(const CLI::App& command);
-const GivenFlags& given_flags();
+/// Those of the sub-command; set before it runs.
+inline GivenFlags& given_flags() {
+  static GivenFlags given;
+  return given;
+}
 
 }  // namespace tester

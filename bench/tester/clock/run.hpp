@@ -2,19 +2,31 @@
 #pragma once
 
 /// @file
-/// @brief Runs the kernel of clock-test on the processors.
+/// @brief `xio-tester clock-test`: checks that the clock of kernels never runs backward between threads, and measures
+/// its rate.
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <xio/host/gpu/runtime.hpp>
 
 #include "tester/clock/check.hpp"
-#include "tester/clock/test.hpp"
+#include "tester/nvme/options.hpp"
 
 namespace tester {
+
+struct ClockOptions {
+  uint64_t readings = 100000;  ///< readings of each thread
+  uint32_t threads = 0;        ///< 0: one per processor available to the process
+  bool fenced = true;
+  uint32_t interval_ms = 100;  ///< duration of each measurement of the rate
+  Executor executor = Executor::automatic;
+  uint32_t gpu = 0;
+  std::string json;
+};
 
 struct ClockRun {
   std::vector<ClockReading> readings;  ///< in sequence order
@@ -41,5 +53,10 @@ class ClockReader {
 std::unique_ptr<ClockReader> host_clock_reader();
 /// Clocks of a GPU's processors, one single-thread block on each; the host alternates with one of them.
 std::unique_ptr<ClockReader> gpu_clock_reader(std::shared_ptr<xio::host::GpuRuntime> gpu);
+
+CLI::App* add_clock_command(CLI::App& app, ClockOptions& options);
+
+/// Returns exit_failed if the clock ran backward or its rate is not constant.
+int run_clock_test(const ClockOptions& options);
 
 }  // namespace tester

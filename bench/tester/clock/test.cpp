@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "tester/clock/test.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -6,8 +6,6 @@
 #include <xio/host/linux/huge_page_limit.hpp>
 #include <xio/host/topology/devices.hpp>
 
-#include "tester/doctor/iommu.hpp"
-
 namespace tester::doctor {
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tester/doctor/iommu.hpp"
+#include "tester/doctor/checks.hpp"
 
 #include <map>
 

@@ -13,7 +13,6 @@
 
 #include "tester/cli/installed.hpp"
 #include "tester/doctor/checks.hpp"
-#include "tester/doctor/iommu.hpp"
 
 namespace tester::doctor {
 

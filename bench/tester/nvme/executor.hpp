@@ -14,11 +14,4 @@ namespace tester {
 /// Runs one phase: all lanes of all queues concurrently. Returns when all have finished.
 void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps);
 
-namespace detail {
-// One source file each, since kernels take long to compile.
-void execute_thread(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps);
-void execute_wave(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps);
-void execute_grid(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps);
-}  // namespace detail
-
 }  // namespace tester

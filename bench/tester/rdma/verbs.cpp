@@ -155,14 +155,14 @@ auto or_cannot_run(const std::string& device, Body&& body) {
 }  // namespace
 
 RdmaProvider verbs_provider(const std::string& device) {
-  const std::vector<std::string> names = or_cannot_run(device, [] { return xio::host::rdma_device_names(); });
-  if (names.empty())
+  const std::vector<std::string> devices = or_cannot_run(device, [] { return xio::host::rdma_device_names(); });
+  if (devices.empty())
     throw CannotRun("--device " + device +
                     ": this machine has no RDMA device; soft-RoCE is one (rdma link add rxe0 type rxe netdev eth0), "
                     "and emulated is accepted");
-  if (std::find(names.begin(), names.end(), device) == names.end()) {
+  if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
     std::string there;
-    for (const std::string& name : names) there += name + ", ";
+    for (const std::string& name : devices) there += name + ", ";
     throw BadInput("--device " + device + " does not exist; " + there + "and emulated are accepted");
   }
   const std::string driver = xio::host::rdma_driver(device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tester/report/endpoint_table.hpp"
+#include "tester/report/tables.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "tester/report/files.hpp"
 
 #include <sys/stat.h>
 
@@ -17,7 +16,6 @@
 #include "tester/cli/errors.hpp"
 #include "tester/cli/installed.hpp"
 #include "tester/cli/output.hpp"
-#include "tester/report/html.hpp"
 #include "tester/report/write.hpp"
 
 namespace tester {

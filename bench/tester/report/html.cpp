@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tester/report/html.hpp"
+#include "tester/report/write.hpp"
 
 #include <fstream>
 #include <iterator>

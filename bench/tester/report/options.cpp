@@ -7,9 +7,8 @@
 #include "tester/cli/examples.hpp"
 #include "tester/cli/flags.hpp"
 #include "tester/nvme/target.hpp"
-#include "tester/report/endpoint_table.hpp"
 #include "tester/report/plan.hpp"
-#include "tester/report/rdma_tables.hpp"
+#include "tester/report/tables.hpp"
 
 namespace tester {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Options of `xio-tester report`.
+/// @brief `xio-tester report`: its options, and the run of its tables.
 
 #include <algorithm>
 #include <cstdint>
@@ -47,5 +47,8 @@ CLI::App* add_report_command(CLI::App& app, ReportOptions& options);
 
 /// Throws BadInput for options that are invalid for any controller.
 void check(const ReportOptions& options);
+
+/// Runs the report; returns the exit status. Throws BadInput, CannotRun and host::Error.
+int run_report(const ReportOptions& options);
 
 }  // namespace tester

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tester/report/rdma_tables.hpp"
+#include "tester/report/tables.hpp"
 
 #include <algorithm>
 #include <list>

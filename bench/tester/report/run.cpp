@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tester/report/run.hpp"
+#include "tester/report/options.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,12 +15,10 @@
 #include "tester/nvme/buffer_placement.hpp"
 #include "tester/nvme/run.hpp"
 #include "tester/nvme/tables.hpp"
-#include "tester/report/endpoint_table.hpp"
 #include "tester/report/figures.hpp"
-#include "tester/report/files.hpp"
 #include "tester/report/json_report.hpp"
 #include "tester/report/plan.hpp"
-#include "tester/report/rdma_tables.hpp"
+#include "tester/report/tables.hpp"
 #include "tester/report/write.hpp"
 
 namespace tester {

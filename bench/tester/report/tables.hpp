@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief RDMA tables of a report.
+/// @brief Tables of a report that have no NVMe controller: RDMA, and the software endpoint.
 
 #include <string>
 #include <vector>
@@ -31,5 +31,10 @@ std::vector<RdmaTarget> open_rdma_targets(const ReportOptions& report);
 
 /// The requested tables, each with rows of all targets; rows not run because of Ctrl-C are omitted.
 std::vector<ReportTable> run_rdma_tables(const ReportOptions& report, const std::vector<RdmaTarget>& targets);
+
+constexpr const char* endpoint_table_id = "test-ep";
+
+/// Runs the table's rows; rows not run because of Ctrl-C are omitted. Throws CannotRun if the executor is unavailable.
+ReportTable run_endpoint_table(const ReportOptions& report);
 
 }  // namespace tester
