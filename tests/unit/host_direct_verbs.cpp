@@ -5,7 +5,7 @@
 
 #include <xio/host/rdma/bnxt.hpp>
 #include <xio/host/rdma/ionic.hpp>
-#include <xio/host/rdma/mlx5_library.hpp>
+#include <xio/host/rdma/mlx5.hpp>
 
 #include <dlfcn.h>
 

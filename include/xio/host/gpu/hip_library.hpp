@@ -50,39 +50,13 @@ constexpr unsigned stream_non_blocking = 0x1;
 /// The functions of the HIP runtime that set-up uses, named without `hip`. Each returns hip::success or a code for
 /// get_error_string().
 class HipLibrary {
+  // First: the functions are found in it.
+  const SharedLibrary library_;
+
  public:
   /// Throws Error if the library cannot be loaded, or lacks a function.
-  explicit HipLibrary(const std::vector<std::string>& files = usual_files()) {
-    const SharedLibrary library(files, "install the HIP runtime of ROCm 5.2 or later (Debian: libamdhip64-5)");
-    library.find(get_device_count, "hipGetDeviceCount");
-    library.find(set_device, "hipSetDevice");
-    library.find(device_get_name, "hipDeviceGetName");
-    library.find(device_get_pci_bus_id, "hipDeviceGetPCIBusId");
-    library.find(device_get_attribute, "hipDeviceGetAttribute");
-    library.find(runtime_get_version, "hipRuntimeGetVersion");
-    library.find(get_error_string, "hipGetErrorString");
-    library.find(host_malloc, "hipHostMalloc");
-    library.find(host_free, "hipHostFree");
-    library.find(host_get_device_pointer, "hipHostGetDevicePointer");
-    library.find(host_register, "hipHostRegister");
-    library.find(host_unregister, "hipHostUnregister");
-    library.find(ext_malloc_with_flags, "hipExtMallocWithFlags");
-    library.find(free, "hipFree");
-    library.find(memset, "hipMemset");
-    library.find(memcpy, "hipMemcpy");
-    library.find(device_synchronize, "hipDeviceSynchronize");
-    library.find(stream_write_value32, "hipStreamWriteValue32");
-    library.find(stream_synchronize, "hipStreamSynchronize");
-    library.find(stream_create_with_flags, "hipStreamCreateWithFlags");
-    library.find(stream_destroy, "hipStreamDestroy");
-    library.find(stream_query, "hipStreamQuery");
-    library.find(module_load_data, "hipModuleLoadData");
-    library.find(module_unload, "hipModuleUnload");
-    library.find(module_get_function, "hipModuleGetFunction");
-    library.find(module_launch_kernel, "hipModuleLaunchKernel");
-    library.find(module_occupancy, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
-    library.find_optional(get_handle_for_address_range, "hipMemGetHandleForAddressRange");
-  }
+  explicit HipLibrary(const std::vector<std::string>& files = usual_files())
+      : library_(files, "install the HIP runtime of ROCm 5.2 or later (Debian: libamdhip64-5)") {}
   HipLibrary(const HipLibrary&) = delete;
   HipLibrary& operator=(const HipLibrary&) = delete;
 
@@ -92,38 +66,40 @@ class HipLibrary {
             "/opt/rocm/lib/libamdhip64.so"};
   }
 
-  int (*get_device_count)(int* count) = nullptr;
-  int (*set_device)(int device) = nullptr;
-  int (*device_get_name)(char* name, int room, int device) = nullptr;
-  int (*device_get_pci_bus_id)(char* address, int room, int device) = nullptr;
-  int (*device_get_attribute)(int* value, int attribute, int device) = nullptr;
-  int (*runtime_get_version)(int* version) = nullptr;
-  const char* (*get_error_string)(int error) = nullptr;
-  int (*host_malloc)(void** data, size_t bytes, unsigned flags) = nullptr;
-  int (*host_free)(void* data) = nullptr;
-  int (*host_get_device_pointer)(void** gpu, void* cpu, unsigned flags) = nullptr;
-  int (*host_register)(void* data, size_t bytes, unsigned flags) = nullptr;
-  int (*host_unregister)(void* data) = nullptr;
-  int (*ext_malloc_with_flags)(void** gpu, size_t bytes, unsigned flags) = nullptr;
-  int (*free)(void* gpu) = nullptr;
-  int (*memset)(void* gpu, int value, size_t bytes) = nullptr;
-  int (*memcpy)(void* to, const void* from, size_t bytes, int kind) = nullptr;
-  int (*device_synchronize)() = nullptr;
-  int (*stream_write_value32)(void* stream, void* gpu, uint32_t value, unsigned flags) = nullptr;
-  int (*stream_synchronize)(void* stream) = nullptr;
-  int (*stream_create_with_flags)(void** stream, unsigned flags) = nullptr;
-  int (*stream_destroy)(void* stream) = nullptr;
-  int (*stream_query)(void* stream) = nullptr;
-  int (*module_load_data)(void** module, const void* image) = nullptr;
-  int (*module_unload)(void* module) = nullptr;
-  int (*module_get_function)(void** kernel, void* module, const char* name) = nullptr;
+  int (*get_device_count)(int* count) = library_.find("hipGetDeviceCount");
+  int (*set_device)(int device) = library_.find("hipSetDevice");
+  int (*device_get_name)(char* name, int room, int device) = library_.find("hipDeviceGetName");
+  int (*device_get_pci_bus_id)(char* address, int room, int device) = library_.find("hipDeviceGetPCIBusId");
+  int (*device_get_attribute)(int* value, int attribute, int device) = library_.find("hipDeviceGetAttribute");
+  int (*runtime_get_version)(int* version) = library_.find("hipRuntimeGetVersion");
+  const char* (*get_error_string)(int error) = library_.find("hipGetErrorString");
+  int (*host_malloc)(void** data, size_t bytes, unsigned flags) = library_.find("hipHostMalloc");
+  int (*host_free)(void* data) = library_.find("hipHostFree");
+  int (*host_get_device_pointer)(void** gpu, void* cpu, unsigned flags) = library_.find("hipHostGetDevicePointer");
+  int (*host_register)(void* data, size_t bytes, unsigned flags) = library_.find("hipHostRegister");
+  int (*host_unregister)(void* data) = library_.find("hipHostUnregister");
+  int (*ext_malloc_with_flags)(void** gpu, size_t bytes, unsigned flags) = library_.find("hipExtMallocWithFlags");
+  int (*free)(void* gpu) = library_.find("hipFree");
+  int (*memset)(void* gpu, int value, size_t bytes) = library_.find("hipMemset");
+  int (*memcpy)(void* to, const void* from, size_t bytes, int kind) = library_.find("hipMemcpy");
+  int (*device_synchronize)() = library_.find("hipDeviceSynchronize");
+  int (*stream_write_value32)(void* stream, void* gpu, uint32_t value,
+                              unsigned flags) = library_.find("hipStreamWriteValue32");
+  int (*stream_synchronize)(void* stream) = library_.find("hipStreamSynchronize");
+  int (*stream_create_with_flags)(void** stream, unsigned flags) = library_.find("hipStreamCreateWithFlags");
+  int (*stream_destroy)(void* stream) = library_.find("hipStreamDestroy");
+  int (*stream_query)(void* stream) = library_.find("hipStreamQuery");
+  int (*module_load_data)(void** module, const void* image) = library_.find("hipModuleLoadData");
+  int (*module_unload)(void* module) = library_.find("hipModuleUnload");
+  int (*module_get_function)(void** kernel, void* module, const char* name) = library_.find("hipModuleGetFunction");
   int (*module_launch_kernel)(void* kernel, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads_x,
                               unsigned threads_y, unsigned threads_z, unsigned lds, void* stream, void** arguments,
-                              void** extra) = nullptr;
-  int (*module_occupancy)(int* blocks, void* kernel, int threads, size_t lds) = nullptr;
+                              void** extra) = library_.find("hipModuleLaunchKernel");
+  int (*module_occupancy)(int* blocks, void* kernel, int threads,
+                          size_t lds) = library_.find("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
   /// Null in versions before 7.
-  int (*get_handle_for_address_range)(void* handle, void* gpu, size_t bytes, int type,
-                                      unsigned long long flags) = nullptr;
+  int (*get_handle_for_address_range)(void* handle, void* gpu, size_t bytes, int type, unsigned long long flags) =
+      library_.find_optional("hipMemGetHandleForAddressRange");
 };
 
 /// @}

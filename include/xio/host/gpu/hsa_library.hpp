@@ -50,24 +50,16 @@ constexpr uint32_t pool_fine_grained = 2;
 /// The functions of the HSA runtime that set-up uses, named without `hsa` and `hsa_amd`. Each returns hsa::success or a
 /// code for status_string().
 class HsaLibrary {
+  // First: the functions are found in it.
+  const SharedLibrary library_;
+
  public:
   using OnAgent = int (*)(hsa::Agent agent, void* data);
   using OnPool = int (*)(hsa::Pool pool, void* data);
 
   /// Throws Error if the library cannot be loaded, or lacks a function.
-  explicit HsaLibrary(const std::vector<std::string>& files = usual_files()) {
-    const SharedLibrary library(files, "install the HSA runtime of ROCm (Debian: libhsa-runtime64-1)");
-    library.find(init, "hsa_init");
-    library.find(shut_down, "hsa_shut_down");
-    library.find(status_string, "hsa_status_string");
-    library.find(iterate_agents, "hsa_iterate_agents");
-    library.find(agent_get_info, "hsa_agent_get_info");
-    library.find(iterate_pools, "hsa_amd_agent_iterate_memory_pools");
-    library.find(pool_get_info, "hsa_amd_memory_pool_get_info");
-    library.find(memory_lock_to_pool, "hsa_amd_memory_lock_to_pool");
-    library.find(memory_unlock, "hsa_amd_memory_unlock");
-    library.find_optional(portable_export_dmabuf, "hsa_amd_portable_export_dmabuf");
-  }
+  explicit HsaLibrary(const std::vector<std::string>& files = usual_files())
+      : library_(files, "install the HSA runtime of ROCm (Debian: libhsa-runtime64-1)") {}
   HsaLibrary(const HsaLibrary&) = delete;
   HsaLibrary& operator=(const HsaLibrary&) = delete;
 
@@ -75,18 +67,19 @@ class HsaLibrary {
     return {"libhsa-runtime64.so.1", "/opt/rocm/lib/libhsa-runtime64.so.1"};
   }
 
-  int (*init)() = nullptr;
-  int (*shut_down)() = nullptr;
-  int (*status_string)(int status, const char** text) = nullptr;
-  int (*iterate_agents)(OnAgent call, void* data) = nullptr;
-  int (*agent_get_info)(hsa::Agent agent, int what, void* value) = nullptr;
-  int (*iterate_pools)(hsa::Agent agent, OnPool call, void* data) = nullptr;
-  int (*pool_get_info)(hsa::Pool pool, int what, void* value) = nullptr;
+  int (*init)() = library_.find("hsa_init");
+  int (*shut_down)() = library_.find("hsa_shut_down");
+  int (*status_string)(int status, const char** text) = library_.find("hsa_status_string");
+  int (*iterate_agents)(OnAgent call, void* data) = library_.find("hsa_iterate_agents");
+  int (*agent_get_info)(hsa::Agent agent, int what, void* value) = library_.find("hsa_agent_get_info");
+  int (*iterate_pools)(hsa::Agent agent, OnPool call, void* data) = library_.find("hsa_amd_agent_iterate_memory_pools");
+  int (*pool_get_info)(hsa::Pool pool, int what, void* value) = library_.find("hsa_amd_memory_pool_get_info");
   int (*memory_lock_to_pool)(void* data, size_t bytes, hsa::Agent* agents, int agent_count, hsa::Pool pool,
-                             uint32_t flags, void** gpu) = nullptr;
-  int (*memory_unlock)(void* data) = nullptr;
+                             uint32_t flags, void** gpu) = library_.find("hsa_amd_memory_lock_to_pool");
+  int (*memory_unlock)(void* data) = library_.find("hsa_amd_memory_unlock");
   /// Null in ROCm 5.2.
-  int (*portable_export_dmabuf)(const void* gpu, size_t bytes, int* fd, uint64_t* offset) = nullptr;
+  int (*portable_export_dmabuf)(const void* gpu, size_t bytes, int* fd,
+                                uint64_t* offset) = library_.find_optional("hsa_amd_portable_export_dmabuf");
 };
 
 /// @}

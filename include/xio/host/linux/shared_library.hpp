@@ -43,17 +43,27 @@ class SharedLibrary {
     throw Unavailable("cannot load a library: " + why + "; " + needed_);
   }
 
-  /// Looks up a symbol and sets `function`. Throws Error if the library does not export it.
-  template <class Function>
-  void find(Function*& function, const char* symbol) const {
-    if (!find_optional(function, symbol)) throw Error(name_ + " has no " + symbol + "; " + needed_);
+  /// An exported symbol, as a pointer to a function of any type.
+  class Symbol {
+   public:
+    explicit Symbol(void* address) : address_(address) {}
+    template <class Function>
+    operator Function*() const {
+      return reinterpret_cast<Function*>(address_);
+    }
+
+   private:
+    void* address_;
+  };
+
+  /// Throws Error if the library does not export the symbol.
+  Symbol find(const char* symbol) const {
+    void* const address = ::dlsym(handle_, symbol);
+    if (address == nullptr) throw Error(name_ + " has no " + symbol + "; " + needed_);
+    return Symbol(address);
   }
-  /// Looks up a symbol and sets `function`, to null if the library does not export it. Returns whether it does.
-  template <class Function>
-  bool find_optional(Function*& function, const char* symbol) const {
-    function = reinterpret_cast<Function*>(::dlsym(handle_, symbol));
-    return function != nullptr;
-  }
+  /// Null if the library does not export the symbol.
+  Symbol find_optional(const char* symbol) const { return Symbol(::dlsym(handle_, symbol)); }
 
  private:
   std::string needed_;

@@ -64,9 +64,8 @@ class LibnvmePassthrough final : public NvmePassthrough {
 
   /// Throws Error if the library cannot be loaded.
   explicit LibnvmePassthrough(const std::string& file = "libnvme.so.1") {
-    const SharedLibrary library({file},
-                                "install libnvme (Debian: libnvme1), or use passthrough=ioctl (Passthrough::ioctl)");
-    library.find(submit_, "nvme_submit_admin_passthru");
+    submit_ = SharedLibrary({file}, "install libnvme (Debian: libnvme1), or use passthrough=ioctl (Passthrough::ioctl)")
+                  .find("nvme_submit_admin_passthru");
   }
   int submit(int fd, nvme_passthru_cmd& command) override {
     uint32_t result = 0;

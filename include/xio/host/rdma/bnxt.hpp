@@ -50,7 +50,7 @@ class BnxtLibrary {
     const SharedLibrary library(
         files,
         "a libbnxt_re with direct verbs is needed (Debian's provider has none), or the address of the doorbells");
-    library.find(get_default_db_region, "bnxt_re_dv_get_default_db_region");
+    get_default_db_region = library.find("bnxt_re_dv_get_default_db_region");
   }
   BnxtLibrary(const BnxtLibrary&) = delete;
   BnxtLibrary& operator=(const BnxtLibrary&) = delete;

@@ -76,28 +76,25 @@ static_assert(sizeof(void*) != 8 || (offsetof(Context, sq_type) == 16 && sizeof(
 /// The functions of libionic that set-up uses, named without `ionic_dv_`. All except those that return a number or bool
 /// return 0 or an errno.
 class IonicLibrary {
+  // First: the functions are found in it.
+  const SharedLibrary library_;
+
  public:
   /// Throws Error if the library cannot be loaded, or lacks a function.
-  explicit IonicLibrary(const std::vector<std::string>& files = {"libionic.so.1", "libionic.so"}) {
-    const SharedLibrary library(files, "a libionic with ionic_dv_get_qp() is needed (AMD's; rdma-core 65 has none)");
-    library.find(is_qp, "ionic_dv_is_ionic_qp");
-    library.find(get_context, "ionic_dv_get_ctx");
-    library.find(get_qp, "ionic_dv_get_qp");
-    library.find(get_cq, "ionic_dv_get_cq");
-    library.find(qp_pipeline, "ionic_dv_qp_get_udma_idx");
-    library.find_optional(send_doorbell, "ionic_dv_qp_get_send_dbell_data");
-    library.find_optional(receive_doorbell, "ionic_dv_qp_get_recv_dbell_data");
-  }
+  explicit IonicLibrary(const std::vector<std::string>& files = {"libionic.so.1", "libionic.so"})
+      : library_(files, "a libionic with ionic_dv_get_qp() is needed (AMD's; rdma-core 65 has none)") {}
   IonicLibrary(const IonicLibrary&) = delete;
   IonicLibrary& operator=(const IonicLibrary&) = delete;
 
-  bool (*is_qp)(ibv_qp*) = nullptr;
-  int (*get_context)(ionic_dv::Context*, ibv_context*) = nullptr;
-  int (*get_qp)(ionic_dv::QueuePair*, ibv_qp*) = nullptr;
-  int (*get_cq)(ionic_dv::CompletionQueue*, ibv_cq*, uint8_t pipeline) = nullptr;
-  uint8_t (*qp_pipeline)(ibv_qp*) = nullptr;
-  int (*send_doorbell)(ibv_qp*, uint64_t* value) = nullptr;     ///< null if the library has none
-  int (*receive_doorbell)(ibv_qp*, uint64_t* value) = nullptr;  ///< likewise
+  bool (*is_qp)(ibv_qp*) = library_.find("ionic_dv_is_ionic_qp");
+  int (*get_context)(ionic_dv::Context*, ibv_context*) = library_.find("ionic_dv_get_ctx");
+  int (*get_qp)(ionic_dv::QueuePair*, ibv_qp*) = library_.find("ionic_dv_get_qp");
+  int (*get_cq)(ionic_dv::CompletionQueue*, ibv_cq*, uint8_t pipeline) = library_.find("ionic_dv_get_cq");
+  uint8_t (*qp_pipeline)(ibv_qp*) = library_.find("ionic_dv_qp_get_udma_idx");
+  int (*send_doorbell)(ibv_qp*, uint64_t* value) =
+      library_.find_optional("ionic_dv_qp_get_send_dbell_data");  ///< null if the library has none
+  int (*receive_doorbell)(ibv_qp*,
+                          uint64_t* value) = library_.find_optional("ionic_dv_qp_get_recv_dbell_data");  ///< likewise
 };
 
 /// Returns the library, loaded by the first call that finds it; throws Error if it cannot be loaded.

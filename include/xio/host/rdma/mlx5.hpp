@@ -10,6 +10,7 @@
 #if __has_include(<infiniband/mlx5dv.h>)
 
 #include <endian.h>
+#include <infiniband/mlx5dv.h>
 
 #include <cstring>
 #include <memory>
@@ -17,10 +18,10 @@
 #include <utility>
 
 #include <xio/host/error.hpp>
+#include <xio/host/linux/shared_library.hpp>
 #include <xio/host/power_of_two.hpp>
 #include <xio/host/rdma/adoption.hpp>
 #include <xio/host/rdma/direct_queue_pair.hpp>
-#include <xio/host/rdma/mlx5_library.hpp>
 #include <xio/vendors/mlx5/traits.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -28,6 +29,29 @@ XIO_NAMESPACE_BEGIN
 namespace host {
 /// @addtogroup host_rdma
 /// @{
+
+/// The functions of libmlx5 that set-up uses, named without `mlx5dv_`.
+class Mlx5Library {
+  // First: the functions are found in it.
+  const SharedLibrary library_;
+
+ public:
+  /// Throws Error if the library cannot be loaded, or lacks a function.
+  explicit Mlx5Library(const std::string& file = "libmlx5.so.1")
+      : library_({file}, "install libmlx5 of rdma-core 32 or later (Debian: ibverbs-providers)") {}
+  Mlx5Library(const Mlx5Library&) = delete;
+  Mlx5Library& operator=(const Mlx5Library&) = delete;
+
+  decltype(&::mlx5dv_init_obj) init_obj = library_.find("mlx5dv_init_obj");
+  decltype(&::mlx5dv_is_supported) is_supported = library_.find("mlx5dv_is_supported");
+  decltype(&::mlx5dv_create_qp) create_qp = library_.find("mlx5dv_create_qp");
+};
+
+/// Returns the library, loaded by the first call that finds it; throws Error if it cannot be loaded.
+inline const Mlx5Library& mlx5_library() {
+  static const Mlx5Library library;
+  return library;
+}
 
 /// State of a queue pair that the direct verbs do not report. All posted operations must have completed, and their
 /// completions must have been polled.
