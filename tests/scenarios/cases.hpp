@@ -69,7 +69,7 @@ enum Feature : uint32_t {
   watched = 8192,       ///< the host sees notifications and kept results in its memory, and answers
   small_rings = 16384,  ///< rings that wrap several times; NVMe: completion rings of `depth` + 1 entries
   small_log = 32768,    ///< a log of one failure, fewer than the host's set-up gives: soon searched, soon full
-  small_table = 65536,  ///< a table of four operations, so that failures soon leave it
+  small_table = 65536,  ///< a table of twice the depth, which failures soon leave
   filled = 131072,      ///< each block that is read into holds words of its thread's number
   requested = 262144,   ///< a wave that stopped has left the bit of a reservation request, or a request that is over
   page_lists = 524288,  ///< transfers of any length, with a list of their pages

@@ -50,7 +50,7 @@ uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics)
   for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
     if (one.name.find(alone) != std::string::npos) return turns;
   if (one.name.find("several") != std::string::npos) return turns * 4;
-  for (const char* const pairs : {"apart", "sessions", "loaded", "zeroed"})
+  for (const char* const pairs : {"apart", "sessions", "loaded", "zeroed", "flushed"})
     if (one.name.find(pairs) != std::string::npos) return turns * 2;
   return turns * (atomics ? 3 : 2);
 }
@@ -144,7 +144,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
     auto* const list = arena.make<xio::rdma::Piece>(2 * waves * one.count, MemoryKind::local, "pieces");
     for (uint32_t i = 0; i < waves * one.count; ++i) {
       const uint32_t owner = i / one.count * gpu.wave_size() + i % one.count % gpu.wave_size();
-      const uint64_t at = owner * thread_bytes;
+      const uint64_t at = owner * thread_bytes + uint64_t{i % one.count / gpu.wave_size()} * 32;
       list[i] = {job.remote.at(at, 32), job.local.at(at, 32)};
       list[waves * one.count + i] = {job.remote.at(at, 32), job.local.at(at + thread_bytes / 2, 32)};
     }
@@ -196,6 +196,8 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
     const uint64_t taken = far.model().statistics().receive_completions;
     if (error.empty() && dies && Kit::Wire::ends_receives && report->good != 2 * taken)
       error = std::to_string(report->good) + " sends and receives of " + std::to_string(taken) + " messages";
+    if (error.empty() && one.name.find("quiet_failing") != std::string::npos && report->told == 0)
+      error = "an error that nobody was told of";
     const bool posts = one.name.find("posts") != std::string::npos;
     if (error.empty() && posts && near.model().statistics().operations != operations)
       error = "operations that were not announced";
@@ -259,6 +261,9 @@ std::vector<Case> rdma_cases() {
   // So few lanes that no operation of theirs must be signalled.
   cases.push_back({"mlx5_quiet_unsignaled", run_rdma<xio::emulation::Mlx5Kit<>>, 3, 3, 0, 64, 4, 0, 0, 0b011});
   cases.push_back({"bnxt_quiet_unsignaled", run_rdma<xio::emulation::BnxtKit<>>, 3, 3, 0, 64, 4, 0, 0, 0b011});
+  // More operations than the ring holds.
+  cases.push_back({"bnxt_quiet_unsignaled_small", run_rdma<xio::emulation::BnxtKit<>>, 6, 8, 0, 64, 4, 0, small_rings,
+                   0b011, "bnxt_quiet_unsignaled"});
   for (const std::string kernel : {"mlx5_quiet_unsignaled", "bnxt_quiet_unsignaled"}) {
     const auto run = kernel[0] == 'm' ? run_rdma<xio::emulation::Mlx5Kit<>> : run_rdma<xio::emulation::BnxtKit<>>;
     cases.push_back({"reservation_" + kernel, run, 3, 3, 0, 64, 4, 0, requested, 0b011, kernel});
@@ -305,9 +310,11 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"rxe_wave_messages_polled", run_rdma<xio::emulation::RxeKit<>>, 2, 0, 0, 64, 4, 0, 0, 0b011});
   cases.push_back({"ionic_thread_messages_polled", run_rdma<xio::emulation::IonicKit<>>, 2, 1, 2, 64, 8, 0, 0, 0b011});
   cases.push_back({"mlx5_several", run_rdma<xio::emulation::Mlx5Kit<>>, 3, 8, 0, 16, 2, 0, small_rings, 0b011});
+  cases.push_back({"mlx5_several_failing", run_rdma<xio::emulation::Mlx5Kit<>>, 2, 8, 0, 64, 2, 0, one_fails, 0b011,
+                   "mlx5_several"});
   cases.push_back({"bnxt_several", run_rdma<xio::emulation::BnxtKit<>>, 1, 64, 0, 64, 1, 0, 0, 0b011});
   cases.push_back({"rxe_several", run_rdma<xio::emulation::RxeKit<>>, 1, 0, 0, 64, 2, 0, 0, 0b011});
-  cases.push_back({"bnxt_sessions", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 4, 0, 0, 0b011});
+  cases.push_back({"bnxt_sessions", run_rdma<xio::emulation::BnxtKit<>>, 1, 1, 1, 64, 32, 0, 0, 0b011});
   cases.push_back({"ionic_sessions", run_rdma<xio::emulation::IonicKit<>>, 1, 0, 0, 64, 2, 0, 0, 0b011});
   cases.push_back(
       {"mlx5_messages_immediate", run_rdma<xio::emulation::Mlx5Kit<>>, 4, 8, 0, 16, 6, 0, small_rings, 0b011});
@@ -333,6 +340,7 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"bnxt_block_by_lane", run_rdma<xio::emulation::BnxtKit<>>, 1, 128, 0, 64, 1, 0, 0, 0b011});
   // The devices deliver data after its completion.
   cases.push_back({"mlx5_wave_placed", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 1, 0, inbound, 0b011});
+  cases.push_back({"mlx5_thread_flushed", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 1, 1, 64, 4, 0, inbound, 0b011});
   cases.push_back({"mlx5_wave_placed_quiet", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 2, 0, inbound, 0b011});
   cases.push_back({"bnxt_grid_placed_quiet", run_rdma<xio::emulation::BnxtKit<>>, 2, 8, 0, 64, 2, 0, inbound, 0b011});
   // There is nothing to flush with.

@@ -78,7 +78,7 @@ struct NvmeJob {
   uint64_t* data;                        ///< thread_bytes for each thread
   Report* report;
   const xio::nvme::Piece* pieces;
-  xio::Notification* notifications;  ///< one per thread, zero
+  xio::Notification* notifications;  ///< three per thread, zero
   xio::KeptResult* kept;             ///< one for each thread and round
   Answer* answers;                   ///< one per thread
   Turn* turns;                       ///< one per thread, zero

@@ -310,7 +310,11 @@ XIO_DEVICE void processed(const NvmeJob& job) {
       count(job.report, token.status, true, 11);
       ++submitted;
     }
-    ended += queue.process_completions([&](const nvme::Completion& one) { count(job.report, one.status(), true, 12); });
+    constexpr uint32_t most = 2;
+    const auto look = [&](const nvme::Completion& one) { count(job.report, one.status(), true, 12); };
+    const uint32_t taken = queue.process_completions(look, most);
+    if (taken > most) count(job.report, Status(), false, 12);
+    ended += taken;
   }
   for (uint32_t round = 0; round < 4 && !limit.passed(); ++round) {
     fill(blocks.out(), blocks.stamp(round), job.words);

@@ -23,6 +23,16 @@ XIO_DEVICE xio::Status ask(Test test, xio::Deadline limit) {
   return status;
 }
 
+/// Whether a queue's deadline() is as far away as it is told.
+template <class Queue>
+XIO_DEVICE bool keeps_time(const Queue& queue) {
+  const uint64_t before = xio::arch::clock();
+  const uint64_t end = queue.deadline(xio::Duration{1'000'000'000}).tick;
+  const uint64_t after = xio::arch::clock();
+  const uint64_t second = queue.handle().clock_hz != 0 ? queue.handle().clock_hz : xio::arch::clock_hz;
+  return end >= before + second && end <= after + second;
+}
+
 /// The number of calls in which a kernel's lanes act together, which of them is the caller's, and whether it leads.
 template <xio::Sharing S>
 struct Caller {
@@ -37,7 +47,8 @@ struct Caller {
         leads(alone || xio::arch::lane() == 0) {}
 };
 
-/// All lanes take part. The pieces from number job.lanes on belong to those who call together, each as many.
+/// All lanes take part. The pieces from number job.lanes on belong to those who call together, each as many. So do the
+/// notifications: those of the lanes, then of their transfers, then of their batches.
 template <xio::Sharing S>
 XIO_DEVICE void every_call(const NvmeJob& job) {
   using namespace xio;
@@ -48,36 +59,45 @@ XIO_DEVICE void every_call(const NvmeJob& job) {
   const Caller<S> caller(job.lanes);
   const uint32_t pieces = (job.count - job.lanes) / caller.of;
   const nvme::Piece* const list = job.pieces + job.lanes + caller.number * pieces;
+  Notification& ends = job.notifications[thread_number()];
+  Notification& progress = job.notifications[job.lanes + caller.number];
+  Notification& batch = job.notifications[2 * job.lanes + caller.number];
+  const auto are_told = [&](const Notification& of, uint64_t due, Deadline limit) {
+    return poll_until([&] { return arch::observe<arch::Scope::system>(&of.done) >= due; }, limit).is_ok();
+  };
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const Deadline limit = blocks.until();
     fill(blocks.out(), blocks.stamp(round), job.words);
     queue.publish_payload();
-    Token token = queue.write(blocks.lba(round), data.at(at, block_bytes), limit);
+    const auto tells = Options().notify(ends);
+    Token token = queue.write(blocks.lba(round), data.at(at, block_bytes), limit, tells);
     queue.ring();
     Status status = queue.fence(limit);
     uint64_t result = 0;
     bool right = queue.ended(token) && queue.result(token, result) != Status::pending &&
-                 queue.slot_of(token) == (token.last & queue.handle().slot_mask);
+                 queue.slot_of(token) == (token.last & job.queues->slot_mask) && keeps_time(queue);
     count(job.report, first_of({token.status, status}), right, 44);
 
     hold_in_cache(blocks.out()[block_words - 1], blocks.in()[0]);
     const nvme::ContiguousPages in{blocks.in_bus()};
-    const Token both[2] = {queue.try_submit(nvme::read(blocks.lba(round), 1), in),
-                           queue.read(blocks.lba(round), data.at(at + block_bytes, block_bytes), limit)};
+    const Token both[2] = {queue.try_submit(nvme::read(blocks.lba(round), 1), in, tells),
+                           queue.read(blocks.lba(round), data.at(at + block_bytes, block_bytes), limit, tells)};
     uint32_t which = 2;
     status = queue.wait_any(both, 2, limit, which);
-    count(job.report, status, which < 2, 45);  // the other may be under way to the same memory
+    // The other may be under way to the same memory.
+    count(job.report, status, which < 2 && queue.ended(both[which]), 45);
     status = queue.wait_all(both, 2, limit);
-    count(job.report, status, holds(blocks.in(), blocks.stamp(round), job.words), 46);
+    right = holds(blocks.in(), blocks.stamp(round), job.words) && are_told(ends, 3 * (round + 1), limit);
+    count(job.report, status, right, 46);
 
     token = queue.submit(nvme::read(blocks.lba(round), 1), in, limit);
     status = ask<S>([&] { return queue.test(token); }, limit);
-    count(job.report, status, holds(blocks.in(), blocks.stamp(round), job.words), 47);
+    count(job.report, status, queue.ended(token) && holds(blocks.in(), blocks.stamp(round), job.words), 47);
 
-    token = queue.submit_batch(nvme::Opcode::read, list, pieces, limit);
+    token = queue.submit_batch(nvme::Opcode::read, list, pieces, limit, Options().notify(batch));
     status = queue.wait_batch(token, limit);
-    if (caller.leads) count(job.report, status, true, 48);
-    Notification& progress = job.notifications[caller.number];
+    right = are_told(batch, uint64_t{pieces} * (round + 1), limit);
+    if (caller.leads) count(job.report, status, right, 48);
     status = queue.transfer(nvme::Opcode::read, list, pieces, limit, progress);
     const uint64_t done = arch::load<arch::Scope::system>(&progress.done);
     if (caller.leads) count(job.report, status, done == pieces, 49);
@@ -89,6 +109,15 @@ XIO_DEVICE void every_call(const NvmeJob& job) {
       const uint32_t due = S == Sharing::thread ? 1 : arch::wave_size();
       uint32_t ended = 0;
       uint32_t bad = 0;
+      token = queue.submit(nvme::read(blocks.lba(round), 1), in, limit);
+      queue.ring();
+      uint32_t taken = 0;
+      const auto take = [&] {
+        taken += queue.drain();
+        return taken < due ? Status::pending : Status::ok;
+      };
+      const Status drained = first_of({token.status, ask<S>(take, limit)});
+      right = taken == due && queue.ended(token) && queue.slot_of(token) == (token.last & job.queues->slot_mask);
       token = queue.try_submit(nvme::read(blocks.lba(round), 1), in);
       queue.ring();
       const auto look = [&](const nvme::Completion& one) { bad += static_cast<uint32_t>(!one.status().is_ok()); };
@@ -97,7 +126,7 @@ XIO_DEVICE void every_call(const NvmeJob& job) {
         return ended < due ? Status::pending : Status::ok;
       };
       status = ask<S>(process, limit);
-      count(job.report, first_of({token.status, status}), ended == due && bad == 0, 51);
+      count(job.report, first_of({drained, token.status, status}), right && ended == due && bad == 0, 51);
     }
   }
 }

@@ -6,6 +6,7 @@
 /// waits for in time, or whose operation has parts yet to be posted.
 
 #include <scenarios/kernels/nvme.hpp>
+#include <scenarios/kernels/turns.hpp>
 
 namespace scenarios {
 
@@ -198,9 +199,9 @@ XIO_DEVICE void gives_up(const NvmeJob& job) {
     hold_in_cache(blocks.out()[block_words - 1], blocks.in()[0]);
     const Token read = queue.submit(nvme::read(blocks.lba(round), 1), nvme::ContiguousPages{blocks.in_bus()}, limit);
     for (uint32_t i = 0; i < 2; ++i) (void)queue.flush_inbound(queue.deadline(Duration{1000}));
-    const Status rest = queue.quiet(limit);
-    const Status status = read.submitted() ? rest : read.status;
-    count(job.report, status, holds(blocks.in(), blocks.stamp(round), job.words), 51);
+    const Status flushed = queue.flush_inbound(limit);
+    count(job.report, first_of({read.status, flushed, queue.quiet(limit)}),
+          holds(blocks.in(), blocks.stamp(round), job.words), 51);
   }
 }
 

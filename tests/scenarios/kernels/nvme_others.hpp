@@ -52,7 +52,17 @@ XIO_DEVICE void apart(const NvmeJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) {
     if (first) {
       Queue part(job.queues[0], lanes);
-      Blocks<Queue>(part, job, self).write_and_read(round);
+      if constexpr (S == Sharing::wave) {
+        if (round % 2 == 1) {
+          auto session = part.session();
+          Blocks<decltype(session)>(session, job, self).write_and_read(round);
+          session.end();
+        } else {
+          Blocks<Queue>(part, job, self).write_and_read(round);
+        }
+      } else {
+        Blocks<Queue>(part, job, self).write_and_read(round);
+      }
     } else {
       count(job.report, Status(), true, 37);
       count(job.report, Status(), true, 37);

@@ -81,6 +81,7 @@ KERNEL(mlx5_wave_placed, put_get<xio::mlx5::Vendor<>, Sharing::wave, Placed, tru
 KERNEL(bnxt_thread_loaded, loaded<xio::bnxt::Vendor<>, xio::Policy<xio::Unchecked>>)
 KERNEL(bnxt_thread_loaded_through, loaded<xio::bnxt::Vendor<>, xio::Policy<xio::Unchecked, xio::WriteThrough>>)
 KERNEL(rxe_grid_zeroed_through, zeroed<xio::rxe::Vendor<>, xio::Policy<xio::WriteThrough>>)
+KERNEL(mlx5_thread_flushed, flushed<xio::mlx5::Vendor<>>)
 KERNEL(mlx5_wave_placed_quiet, placed_quiet<xio::mlx5::Vendor<>, Sharing::wave>)
 KERNEL(bnxt_grid_placed_quiet, placed_quiet<xio::bnxt::Vendor<>, Sharing::grid>)
 KERNEL(rxe_grid_placed, put_get<xio::rxe::Vendor<>, Sharing::grid, Placed, true>)

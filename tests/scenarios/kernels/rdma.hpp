@@ -181,7 +181,7 @@ XIO_DEVICE void posts(const RdmaJob& job) {
   qp.ring();
 }
 
-/// Writes that are not waited for individually: fence and quiet.
+/// Writes that are not waited for individually: fence and quiet, which tells of errors in the end, too.
 template <class Vendor>
 XIO_DEVICE void put_quiet(const RdmaJob& job) {
   using namespace xio;
@@ -199,6 +199,8 @@ XIO_DEVICE void put_quiet(const RdmaJob& job) {
     if (token.submitted()) status = round % 2 == 0 ? qp.fence(limit) : qp.quiet(limit);
     count(job.report, status, true, 4);
   }
+  const Status rest = qp.quiet(qp.deadline(Duration{job.patience_ns}));
+  if (!rest.is_ok()) arch::fetch_add<arch::Scope::system>(&job.report->told, uint64_t{1});
 }
 
 /// Writes that ask for no completion: fence and quiet post an operation that does. The peer has what was written then.
@@ -233,9 +235,11 @@ XIO_DEVICE void batches(const RdmaJob& job) {
   const uint32_t first = self / arch::wave_size() * job.count;
   const uint32_t all = job.lanes / arch::wave_size() * job.count;
   uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  // The pieces of a lane lie one behind the other.
+  const uint32_t words = (job.count + arch::wave_size() - 1 - arch::lane()) / arch::wave_size() * job.words;
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const uint64_t stamp = uint64_t{self} << 32 | round;
-    fill(out, stamp, job.words);
+    fill(out, stamp, words);
     hold_in_cache(out[block_words - 1], out[block_words]);
     const Deadline limit = qp.deadline(Duration{job.patience_ns});
     Token token = qp.submit_batch(rdma::Operation::put, job.pieces + first, job.count, limit);
@@ -244,7 +248,7 @@ XIO_DEVICE void batches(const RdmaJob& job) {
     token = qp.submit_batch(rdma::Operation::get, job.pieces + all + first, job.count, limit);
     status = qp.wait_batch(token, limit);
     const uint64_t wave = arch::together(0);
-    const bool right = arch::ballot(wave, holds(out + block_words, stamp, job.words)) == wave;
+    const bool right = arch::ballot(wave, holds(out + block_words, stamp, words)) == wave;
     if (arch::lane() == 0) count(job.report, status, right, 8);
   }
 }
@@ -280,6 +284,7 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     const Token token = queue.post(job.inbox.at(own * thread_bytes, bytes), limit);
     rdma::Received got;
     got.status = token.status;
+    uint32_t taken = 1;
     if constexpr (S == Sharing::wave) {
       // All lanes take part in every call.
       if constexpr (Polls) {
@@ -291,6 +296,10 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
       } else {
         got = queue.wait(token, limit);
       }
+    } else if constexpr (Polls && S == Sharing::thread) {
+      if (token.submitted()) taken = 0;
+      while (taken == 0 && !limit.passed()) taken = queue.drain();
+      if (token.submitted()) got = queue.test(token);
     } else if constexpr (Polls) {
       if (token.submitted()) got.status = Status::pending;
       // Of two lanes one takes completions for both.
@@ -306,7 +315,7 @@ XIO_DEVICE void send_receive(const RdmaJob& job) {
     for (uint32_t r = 0; r < job.rounds && got.status.is_ok(); ++r)
       for (uint32_t s = 0; s < job.lanes - job.senders && !right; ++s)
         right = in[0] == word_of(uint64_t{s} << 32 | r, 0) && holds(in, uint64_t{s} << 32 | r, job.words);
-    count(job.report, got.status, right && got.bytes == bytes, 6);
+    count(job.report, got.status, right && got.bytes == bytes && taken == 1, 6);
   }
 }
 

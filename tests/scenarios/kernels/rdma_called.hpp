@@ -30,7 +30,9 @@ XIO_DEVICE void several(const RdmaJob& job) {
     const Deadline limit = qp.deadline(Duration{job.patience_ns});
     const RegionSpan from = job.local.at(offset, bytes);
     const Token writes[2] = {qp.put(block, from, limit), qp.put_value(word, value, limit)};
-    count(job.report, qp.wait_all(writes, 2, limit), true, 17);
+    const Status written = qp.wait_all(writes, 2, limit);
+    const uint64_t* const far = job.inbox_data + offset / 8;
+    count(job.report, written, holds(far, stamp, job.words) && far[block_words] == value, 17);
     hold_in_cache(out[block_words - 1], in[0], *old);
     Token both[2];
     both[1] = qp.get(job.local.at(offset + thread_bytes / 2, bytes), block, limit);
@@ -39,7 +41,7 @@ XIO_DEVICE void several(const RdmaJob& job) {
     Status status = qp.wait_any(both, 2, limit, which);
     count(job.report, status, which == 1 && holds(in, stamp, job.words), 18);
     status = qp.wait_any(both, 1, limit, which);
-    count(job.report, status, which == 0 && *old == value, 19);
+    count(job.report, status, which == 0 && *old == value && far[block_words] == stamp, 19);
     rdma::Work work;
     work.flags = rdma::work_flag::signaled;
     work.remote = block.address;
@@ -54,13 +56,14 @@ XIO_DEVICE void several(const RdmaJob& job) {
   }
 }
 
-/// put_get() with the queue's state in registers for each round.
+/// put_get() with the queue's state in registers for each round. In every second one, part of a wave's lanes use it.
 template <class Vendor, xio::Sharing S>
 XIO_DEVICE void sessions(const RdmaJob& job) {
   using namespace xio;
   const uint32_t self = thread_number();
   if (self >= job.lanes) return;
-  const rdma::QueuePair<Vendor, S> qp(job.handle);
+  const bool first = S == Sharing::thread || arch::lane() % 4 == 1;
+  const uint64_t lanes = S == Sharing::thread ? 0 : arch::ballot(arch::together(0), first);
   uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
   uint64_t* const in = out + block_words;
   const uint64_t offset = self * thread_bytes;
@@ -68,6 +71,13 @@ XIO_DEVICE void sessions(const RdmaJob& job) {
   for (uint32_t round = 0; round < job.rounds; ++round) {
     const uint64_t stamp = uint64_t{self} << 32 | round;
     fill(out, stamp, job.words);
+    const bool in_part = round % 2 == 1;
+    if (in_part && !first) {
+      count(job.report, Status(), true, 21);
+      count(job.report, Status(), true, 22);
+      continue;
+    }
+    const rdma::QueuePair<Vendor, S> qp(job.handle, in_part ? lanes : 0);
     auto own = qp.session();
     const Deadline limit = own.deadline(Duration{job.patience_ns});
     Token token = own.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
@@ -83,7 +93,7 @@ XIO_DEVICE void sessions(const RdmaJob& job) {
 
 /// The first lanes write with immediate data and send with immediate data in turn, the others receive, and look for the
 /// data where the immediate data says. Every fourth receiver does not ask for its messages; one that is alone, for
-/// every fourth.
+/// every fourth. Each message arrives once.
 template <class Vendor, xio::Sharing S>
 XIO_DEVICE void immediates(const RdmaJob& job) {
   using namespace xio;
@@ -132,8 +142,34 @@ XIO_DEVICE void immediates(const RdmaJob& job) {
           writes ? job.inbox_data + (sender * thread_bytes + thread_bytes / 2 + sent * 64) / 8 : in;
       right = (got.flags & rdma::receive_flag::immediate) != 0 && sender < job.senders && writes == (sent % 2 == 0) &&
               got.bytes == bytes && holds(at, uint64_t{sender} << 32 | sent, job.words);
+      const uint64_t bit = uint64_t{1} << sent % 64;
+      const uint64_t before = arch::fetch_add<arch::Scope::system>(&job.turns[sender % job.lanes].ticket, bit);
+      right = right && (before & bit) == 0;
     }
     count(job.report, got.status, right, 25);
+  }
+}
+
+/// Reads whose data arrives after its completion, and which flush_inbound() makes visible.
+template <class Vendor>
+XIO_DEVICE void flushed(const RdmaJob& job) {
+  using namespace xio;
+  const uint32_t self = thread_number();
+  if (self >= job.lanes) return;
+  rdma::QueuePair<Vendor, Sharing::thread> qp(job.handle);
+  uint64_t* const out = job.data + uint64_t{self} * (thread_bytes / 8);
+  const uint64_t offset = self * thread_bytes;
+  const uint32_t bytes = job.words * 8;
+  for (uint32_t round = 0; round < job.rounds; ++round) {
+    const uint64_t stamp = uint64_t{self} << 32 | round;
+    fill(out, stamp, job.words);
+    const Deadline limit = qp.deadline(Duration{job.patience_ns});
+    const Token put = qp.put(job.remote.at(offset, bytes), job.local.at(offset, bytes), limit);
+    count(job.report, qp.wait(put, limit), true, 32);
+    const Token get = qp.get(job.local.at(offset + thread_bytes / 2, bytes), job.remote.at(offset, bytes), limit);
+    const Status ended = qp.wait(get, limit);
+    const Status arrived = qp.flush_inbound(limit);
+    count(job.report, first_of({ended, arrived}), holds(out + block_words, stamp, job.words), 33);
   }
 }
 
@@ -221,9 +257,22 @@ XIO_DEVICE void every_call(const RdmaJob& job) {
     status = qp.wait_batch(token, limit);
     if (caller.leads) count(job.report, first_of({token.status, status}), true, 45);
 
-    (void)qp.drain();
-    const bool right = qp.flush_inbound(limit) == Status::unsupported;
-    count(job.report, qp.quiet(limit), right, 46);
+    const Token last = qp.put(block, from, limit);
+    qp.ring();
+    uint32_t taken = 0;
+    const auto take = [&] {
+      taken += qp.drain();
+      return taken != 0 ? Status::ok : Status::pending;
+    };
+    status = first_of({last.status, ask<S>(take, limit)});
+    bool right = !last.submitted() || qp.test(last) != Status::pending;
+    // Until the ring is full, since the call takes no completions.
+    uint32_t more = 0;
+    while (more <= job.handle.depth && qp.try_submit(signaled_put(block), one).submitted()) ++more;
+    const bool filled = S != Sharing::thread || more <= job.handle.depth;
+    right = right && filled && qp.handle().state == job.handle.state && keeps_time(qp);
+    right = right && qp.flush_inbound(limit) == Status::unsupported;
+    count(job.report, first_of({status, qp.quiet(limit)}), right, 46);
   }
 }
 
