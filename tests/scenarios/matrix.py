@@ -78,6 +78,8 @@ def reasons_of(project):
 
 
 def main():
+    import defects  # pylint: disable=import-outside-toplevel  # which uses this module
+
     project, write = pathlib.Path(sys.argv[1]), sys.argv[-1] == "--write"
     made = made_by([one for given in sys.argv[2:len(sys.argv) - write] for one in given.split(";")])
     reasons, used, wrong = reasons_of(project), set(), []
@@ -99,6 +101,11 @@ def main():
         text += "| `" + call.replace("|", "\\|") + "` | " + sharing.replace("|", ", ").replace(".*", "all") + f" | {reason} |\n"
         if i not in used:
             wrong.append(f"uncovered.txt: {call} {sharing} is made, or is no call")
+    text += defects.page()
+    for name, header in FACADES.items():
+        for call in calls_of(project, name, header):
+            if not any(one.call == f"{name}::{call}" for one in defects.rows()):
+                wrong.append(f"{name}::{call}(): defects.txt has no defect of it, and no reason")
     page = project / PAGE
     if write:
         page.write_text(text, encoding="utf-8")
@@ -108,4 +115,5 @@ def main():
     return bool(wrong)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

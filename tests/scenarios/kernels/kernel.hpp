@@ -13,10 +13,22 @@
 #define SCENARIO_BOUND(threads)
 #endif
 
+#if __has_include(<scenarios/chosen.hpp>)
+// A part of them, for defects.py: with defects in it, a kernel takes much longer to compile, and more registers.
+#include <scenarios/chosen.hpp>
+#define SCENARIO_ANY SCENARIO_BOUND(256)
+#define SCENARIO_BODY(name, ...) \
+  static_cast<void>(job);        \
+  if constexpr (scenarios::is_chosen(#name)) scenarios::__VA_ARGS__(job);
+#else
+#define SCENARIO_ANY
+#define SCENARIO_BODY(name, ...) scenarios::__VA_ARGS__(job);
+#endif
+
 #define SCENARIO(Job, name, ...) \
-  extern "C" __global__ void name(Job job) { scenarios::__VA_ARGS__(job); }
+  extern "C" __global__ SCENARIO_ANY void name(Job job) { SCENARIO_BODY(name, __VA_ARGS__) }
 #define SCENARIO_OF(threads, Job, name, ...) \
-  extern "C" __global__ SCENARIO_BOUND(threads) void name(Job job) { scenarios::__VA_ARGS__(job); }
+  extern "C" __global__ SCENARIO_BOUND(threads) void name(Job job) { SCENARIO_BODY(name, __VA_ARGS__) }
 
 #else
 
