@@ -3,7 +3,7 @@
 
 # Against entries written by hand; know nothing of the device code, and have one thread.
 if(NOT XIO_SANITIZE MATCHES thread)
-  xio_add_tests(emulation rdma_nics SOURCES rdma_wires rdma_wires_any rdma_wires_ionic rdma_wires_indexed)
+  xio_add_test(emulation/rdma_wires)
 endif()
 if(NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
