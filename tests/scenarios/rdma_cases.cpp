@@ -296,6 +296,8 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"ionic_collapsed_grid", run_rdma<Ionic>, 3, 0, 0, 64, 1, 0, 0, 0b011});
   cases.push_back(
       {"mlx5_collapsed_grid_failing", run_rdma<Mlx5>, 3, 0, 0, 64, 1, 0, one_fails, 0b011, "mlx5_collapsed_grid"});
+  cases.push_back(
+      {"ionic_collapsed_grid_failing", run_rdma<Ionic>, 3, 0, 0, 64, 1, 0, one_fails, 0b011, "ionic_collapsed_grid"});
   cases.push_back({"ernic_signals", run_rdma<xio::emulation::ErnicKit>, 2, 0, 0, 64, 2, 0, 0, 0b011});
   cases.push_back({"rxe_grid_through", run_rdma<xio::emulation::RxeKit<>>, 1, 0, 0, 64, 1, 0, through, 0b011});
   // One wave or one thread receives.
