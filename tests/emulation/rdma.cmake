@@ -15,26 +15,22 @@ if(NOT XIO_SANITIZE MATCHES address)
     DEFINITIONS XIO_INTERLEAVE=1 XIO_COUNT_OPERATIONS=1)
 endif()
 
-# Under ThreadSanitizer those with all sharing modes and several waves will do, under AddressSanitizer those with data of every
+# Under ThreadSanitizer those with several waves will do, besides the scenarios; under AddressSanitizer those with data of every
 # length and with failures.
 if(XIO_SANITIZE MATCHES thread)
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_collapsed rdma_exchange rdma_late rdma_waves)
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_late rdma_waves)
 elseif(XIO_SANITIZE)
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_agreement rdma_calls rdma_messages rdma_outcomes rdma_recover)
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_calls rdma_outcomes)
 else()
-  set(lengths "")
-  set(shapes "")
+  set(also "")
   if(XIO_BUILD_SANITIZED_TESTS)
-    set(lengths rdma_agreement rdma_calls rdma_messages rdma_outcomes rdma_recover rdma_waves)
-    set(shapes rdma_collapsed rdma_exchange)
+    set(also rdma_calls rdma_outcomes rdma_waves)
   endif()
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_begin rdma_late rdma_wrap ${lengths})
-  xio_add_tests(emulation rdma_shapes LABELS protocol TIMEOUT 300 SOURCES rdma_variants ${shapes})
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES rdma_late rdma_wrap ${also})
   # The longest message moves 2 GiB: for one vendor, and for the others at night.
   xio_add_test(emulation/rdma_sizes NO_TEST)
   xio_register_test(NAME emulation.rdma_sizes LABELS emulation protocol slow TIMEOUT 300
     COMMAND emulation-rdma_sizes ${XIO_CATCH2_STRICT} "*Vendors - 0")
   xio_register_test(NAME emulation.rdma_sizes_all LABELS emulation once nightly TIMEOUT 600 COMMAND emulation-rdma_sizes)
-  xio_add_tests(emulation rdma_counts LABELS protocol DEFINITIONS XIO_COUNT_OPERATIONS=2
-    SOURCES rdma_order rdma_doorbells)
+  xio_add_test(emulation/rdma_order LABELS protocol DEFINITIONS XIO_COUNT_OPERATIONS=2)
 endif()

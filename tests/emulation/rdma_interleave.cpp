@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Other waves that come between any two accesses of a call, and lanes that come in parts: what a call answers
-/// was decided before its acquire, and its lanes stay the same from beginning to end.
-
-#include <xio/device/rdma/receive.hpp>
+/// @brief Other waves that come between any two accesses of a call: what a call answers was decided before its acquire.
 
 #include "emulation/rdma_protocol.hpp"
 
@@ -13,8 +10,6 @@
 #endif
 
 using namespace rdma_tests;
-using xio::rdma::Received;
-using xio::rdma::ReceiveQueue;
 
 namespace {
 
@@ -85,12 +80,11 @@ template <class Kit, Sharing S>
 void interrupt_sends() {
   CAPTURE(static_cast<int>(S));
   RdmaRig<Kit> rig;
-  using Pair = QueuePair<typename Kit::Vendor, S, xio::Policy<>>;
-  Pair qp(rig.near.handle());
-  Pair others(rig.near.handle());
+  Sends<Kit, S> qp(rig.near.handle());
+  Sends<Kit, S> others(rig.near.handle());
   Token token;
   const auto begin = [&] {
-    token = qp.put(rig.remote.at(0, 64), rig.local.at(0, 64), xio::Now{});
+    token = rig.put(qp);
     REQUIRE(token.submitted());
   };
   const auto other = [&] {
@@ -117,16 +111,14 @@ template <class Kit, Sharing S>
 void interrupt_receives() {
   CAPTURE(static_cast<int>(S));
   RdmaRig<Kit> rig;
-  using Receives = ReceiveQueue<typename Kit::Vendor, S, xio::Policy<>>;
-  QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
-  Receives receives(rig.far.receive_handle());
-  Receives others(rig.far.receive_handle());
-  const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
+  Sends<Kit> qp(rig.near.handle());
+  Receives<Kit, S> receives(rig.far.receive_handle());
+  Receives<Kit, S> others(rig.far.receive_handle());
   Token token;
   Token later;
   const auto begin = [&] {
-    token = receives.post(far.at(0, 64), xio::Now{});
-    later = receives.post(far.at(0, 64), xio::Now{});
+    token = receives.post(rig.far_local.at(0, 64), xio::Now{});
+    later = receives.post(rig.far_local.at(0, 64), xio::Now{});
     REQUIRE(later.submitted());
     REQUIRE(qp.send(rig.local.at(0, 64), xio::Now{}).submitted());
   };
@@ -149,107 +141,10 @@ void interrupt_receives() {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("H27 whoever takes a completion, and when: who answers ok has acquired since", "", Vendors) {
+TEMPLATE_LIST_TEST_CASE("wait: another wave takes the completion between any two accesses -> ok only behind an acquire",
+                        "[H27]", Vendors) {
   interrupt_sends<TestType, Sharing::grid>();
   interrupt_sends<TestType, Sharing::block>();
   interrupt_receives<TestType, Sharing::grid>();
   interrupt_receives<TestType, Sharing::block>();
-}
-
-namespace {
-
-constexpr uint32_t piece = 64;  // bytes
-
-/// Each lane makes every call that there is, with data of its own.
-template <class Kit, Sharing S, class Policy>
-void call_everything(RdmaRig<Kit>& rig, const QueuePairHandle& handle, const xio::rdma::ReceiveQueueHandle& receiving) {
-  QueuePair<typename Kit::Vendor, S, Policy> qp(handle);
-  ReceiveQueue<typename Kit::Vendor, S, Policy> receives(receiving);
-  const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
-  const uint64_t at = 256 * (1 + uint64_t{me});
-  unsigned char* const near = &rig.near_bytes[at];
-  unsigned char* const far = &rig.far_bytes[at];
-  const Region far_local{rig.remote.base, rig.remote.length, rig.remote.rkey};
-  xio::rdma::Work unsignaled;
-  unsignaled.remote = rig.remote.base + at;
-  unsignaled.rkey = rig.remote.rkey;
-  for (uint32_t round = 0; round < 3; ++round) {
-    for (uint32_t i = 0; i < piece; ++i) near[i] = static_cast<unsigned char>(mix(me * 100 + round, i));
-    EXPECT_OK(qp.wait(qp.put(rig.remote.at(at, piece), rig.local.at(at, piece), soon()), soon()));
-    EXPECT(std::memcmp(near, far, piece) == 0);
-
-    // Entries of several sizes in one call.
-    const xio::rdma::Sge pieces[] = {{rig.local.base + at, piece / 4, rig.local.key},
-                                     {rig.local.base + at + piece / 4, piece / 4, rig.local.key},
-                                     {rig.local.base + at + piece / 2, piece / 2, rig.local.key}};
-    const uint32_t count = 1 + me % 3;
-    const Token list = qp.submit(unsignaled, xio::rdma::SgeList{pieces, count}, soon());
-    const Token get = qp.get(rig.local.at(at + piece, piece), rig.remote.at(at, piece), soon());
-    const Token tokens[] = {list, get};
-    EXPECT_OK(qp.wait_all(tokens, me % 2 + 1, soon()));
-    EXPECT_OK(qp.wait(get, soon()));
-    EXPECT(std::memcmp(near, near + piece, piece) == 0);
-
-    const Token signal = qp.put_signal(rig.remote.at(at, piece), rig.local.at(at, piece),
-                                       rig.remote.at(65536 + 8 * me, 8), rig.local.at(at, 8), soon());
-    EXPECT_OK(signal.status);
-    qp.ring();
-    Status status = Status::pending;
-    const auto is_over = [&] {
-      const bool over = status != Status::pending;
-      // The lanes of a wave's own queue make every call together.
-      return S == Sharing::wave ? xio::arch::ballot(in_wave(~uint64_t{0}), !over) == 0 : over;
-    };
-    for (const Deadline until = soon(); !is_over(); status = qp.test(signal)) {
-      EXPECT(!until.passed());
-      xio::arch::pause(1);
-    }
-    EXPECT_OK(status);
-    if (round == 1) EXPECT_OK(qp.quiet(soon()));
-    if (round == 2) EXPECT_OK(qp.fence(soon()));
-    qp.drain();
-
-    // Any lane's message may take this lane's receive.
-    const Token receive = receives.post(far_local.at(at + piece, piece), soon());
-    EXPECT_OK(receive.status);
-    const Token sent = qp.send(rig.local.at(at, piece), soon());
-    EXPECT_OK(sent.status);
-    qp.ring();
-    const Received arrived = receives.wait(receive, soon());
-    // What arrived can be another lane's message: this lane's may still be on its way.
-    EXPECT_OK(qp.wait(sent, soon()));
-    EXPECT_OK(arrived.status);
-    EXPECT(arrived.bytes == piece);
-    EXPECT(receives.test(receive).bytes == piece);
-  }
-}
-
-template <class Kit, Sharing S, class Policy>
-void call_in_parts(uint32_t waves, uint32_t wave_size, uint64_t seed) {
-  CAPTURE(static_cast<int>(S), waves, wave_size, seed);
-  // A receive for each lane, whatever the others have done with theirs.
-  RdmaQueueConfig config = Kit::config();
-  config.rq_entries = 2 * waves * wave_size;
-  config.receive_cq_entries = 2 * config.rq_entries;
-  RdmaRig<Kit> rig(config);
-  rig.running();
-  Grid grid = Grid::of_waves(S == Sharing::grid ? waves : 1, S == Sharing::grid ? 1 : waves, wave_size);
-  grid.jitter_seed = seed;
-  grid.split_groups = true;
-  CHECK_NOTHROW(xio::simt::launch(
-      grid, [&] { call_everything<Kit, S, Policy>(rig, rig.near.handle(), rig.far.receive_handle()); }));
-  rig.nic.stop();
-  REQUIRE(rig.violations() == "");
-}
-
-}  // namespace
-
-TEMPLATE_LIST_TEST_CASE("H17 H38 lanes that come in parts: each call has one group from beginning to end", "",
-                        Vendors) {
-  for (uint64_t seed = 1; seed <= 2; ++seed) {
-    call_in_parts<TestType, Sharing::grid, xio::Policy<>>(2, 32, seed);
-    call_in_parts<TestType, Sharing::grid, Policy<Deferred<3>>>(4, 8, seed);
-    call_in_parts<TestType, Sharing::block, xio::Policy<>>(2, 8, seed);
-    call_in_parts<TestType, Sharing::wave, xio::Policy<>>(1, 64, seed);
-  }
 }

@@ -1,96 +1,28 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief Tokens that are asked late, in any order, and by others than those who posted: each gets the answer of its
-/// own operation or message.
+/// @brief Receives that are asked for late, in any order, and by others than those who posted: each gets the answer of
+/// its own message.
 
 #include <random>
-
-#include <xio/device/rdma/receive.hpp>
 
 #include "emulation/rdma_protocol.hpp"
 
 using namespace rdma_tests;
-using xio::rdma::Received;
-using xio::rdma::ReceiveQueue;
 
 namespace {
-
-using Random = std::mt19937;
 
 constexpr uint32_t late_lanes = 8;
-constexpr uint32_t late_waves = 4;
-
-/// All lanes of several waves post; when all is over, they ask for each other's tokens, in any order.
-/// @return tokens that were answered wrongly
-template <class Kit, Sharing S, class Policy>
-uint32_t ask_for_operations(uint32_t each, uint64_t failing, Random& random) {
-  RdmaRig<Kit> rig;
-  rig.near.model().faults().fail(failing, RdmaOutcome::remote_access);
-  rig.running();
-  const QueuePairHandle handle = rig.near.handle();
-  std::vector<Token> tokens(size_t{late_waves} * late_lanes * each);
-  const auto grid =
-      S == Sharing::grid ? Grid::of_waves(late_waves, 1, late_lanes) : Grid::of_waves(1, late_waves, late_lanes);
-  const auto me = [] { return xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index(); };
-  xio::simt::launch(grid, [&] {
-    QueuePair<typename Kit::Vendor, S, Policy> qp(handle);
-    for (uint32_t i = 0; i < each; ++i)
-      tokens[me() * each + i] = qp.put(rig.remote.at(64 * me(), 64), rig.local.at(64 * me(), 64), soon());
-    qp.ring();
-  });
-  std::shuffle(tokens.begin(), tokens.end(), random);
-  std::vector<uint32_t> wrong(grid.blocks * grid.threads_per_block);
-  xio::simt::launch(grid, [&] {
-    QueuePair<typename Kit::Vendor, S, Policy> qp(handle);
-    for (uint32_t i = 0; i < each; ++i) {
-      const Token token = tokens[me() * each + i];
-      const Status status = qp.wait(token, soon());
-      // Operations have one unit each, so that they are numbered as the NIC counts.
-      const Status::Code expected = !token.submitted()      ? Status::broken
-                                    : token.last < failing  ? Status::ok
-                                    : token.last == failing ? Status::access_denied
-                                                            : Status::flushed;
-      if (status.code != expected || qp.test(token) != status) ++wrong[me()];
-    }
-  });
-  uint32_t sum = 0;
-  for (const uint32_t one : wrong) sum += one;
-  return sum;
-}
-
-}  // namespace
-
-TEMPLATE_LIST_TEST_CASE("H16 a hundred thousand operations, asked for late and in any order", "", Vendors) {
-  Random random(1);
-  uint32_t wrong = 0;
-  // One in a hundred fails or is flushed, on average. A sanitizer sees in one round what it sees in many.
-  constexpr uint32_t each = 100;
-  constexpr uint32_t count = late_waves * late_lanes * each;
-  for (uint32_t asked = 0; asked < 100000 / XIO_TESTS_SHARE / XIO_TESTS_SHARE; asked += 2 * count) {
-    wrong +=
-        ask_for_operations<TestType, Sharing::grid, xio::Policy<>>(each, count - 1 - random() % (count / 50), random);
-    wrong +=
-        ask_for_operations<TestType, Sharing::block, xio::Policy<>>(each, count - 1 - random() % (count / 50), random);
-  }
-  CHECK(wrong == 0);
-  // And where most are flushed.
-  CHECK(ask_for_operations<TestType, Sharing::grid, xio::Policy<>>(each, 70, random) == 0);
-}
-
-namespace {
 
 /// Two queue pairs; the far one receives. The NIC works when told.
-template <class Kit, Sharing S, class Policy>
+template <class Kit, Sharing S = Sharing::grid, class Policy = xio::Policy<>>
 struct Messages {
   RdmaRig<Kit> rig;
-  QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>> qp{rig.near.handle()};
-  ReceiveQueue<typename Kit::Vendor, S, Policy> receives{rig.far.receive_handle()};
+  Sends<Kit> qp{rig.near.handle()};
+  Receives<Kit, S, Policy> receives{rig.far.receive_handle()};
   uint64_t sent = 0;
 
-  Token post() {
-    return receives.post(Region{rig.remote.base, rig.remote.length, rig.remote.rkey}.at(0, 256), xio::Now{});
-  }
+  Token post() { return receives.post(rig.far_local.at(0, 256), xio::Now{}); }
   static uint32_t bytes_of(uint64_t number) { return static_cast<uint32_t>(mix(number, 5) % 257); }
   static uint32_t immediate_of(uint64_t number) { return static_cast<uint32_t>(mix(number, 6)); }
   void send() {
@@ -116,53 +48,35 @@ struct Messages {
   }
 };
 
-/// Messages arrive, as many as there are receives, and are asked for at random; the last one fails.
-/// @return tokens that were answered wrongly
-template <class Kit, Sharing S>
-uint32_t ask_for_messages(Messages<Kit, S, xio::Policy<>>& it, uint32_t count, Random& random) {
-  std::vector<Token> open;
-  uint32_t wrong = 0;
-  uint64_t posted = 0;
-  const uint32_t entries = it.receives.handle().shape.entries;
-  it.sent = 0;
-  while (it.sent < count || !open.empty()) {
-    while (posted < count) {
-      const Token token = it.post();
-      if (!token.submitted()) {
-        REQUIRE(token.status == Status::would_block);
-        break;
-      }
-      REQUIRE(token.last == posted++);
-      open.push_back(token);
-    }
-    REQUIRE(open.size() <= entries);
-    while (it.sent < posted) it.send();
-    // Some stay for later, the oldest ones seldom for long.
-    std::shuffle(open.begin(), open.end(), random);
-    const size_t keep = random() % 4 == 0 || it.sent == count ? 0 : random() % open.size();
-    for (; open.size() > keep; open.pop_back()) {
-      const Token& token = open.back();
-      const Received received = random() % 2 == 0 ? it.ask(token) : it.receives.wait(token, soon());
-      if (!it.is_right(token, received)) ++wrong;
-    }
-  }
-  // Too long for its receive.
-  Token last = it.post();
-  REQUIRE(it.qp.send(it.rig.local.at(0, 1000), soon()).submitted());
-  settle(it.rig.nic);
-  if (it.receives.wait(last, soon()).status != Status::length_error) ++wrong;
-  if (it.qp.quiet(soon()) != Status::remote_error) ++wrong;
-  return wrong;
-}
-
+/// Many messages, asked for at random; then one that is too long, and the same again in a new life.
 template <class Kit, Sharing S>
 void ask_for_many_messages(uint32_t lives) {
   CAPTURE(static_cast<int>(S));
-  Messages<Kit, S, xio::Policy<>> it;
-  Random random(2);
+  Messages<Kit, S> it;
+  std::mt19937 random(2);
   uint32_t wrong = 0;
   for (uint32_t life = 0; life < lives; ++life) {
-    wrong += ask_for_messages(it, 1000, random);
+    std::vector<Token> open;
+    for (it.sent = 0; it.sent < 1000 || !open.empty();) {
+      while (it.sent < 1000) {
+        const Token token = it.post();
+        if (!token.submitted()) break;
+        open.push_back(token);
+        it.send();
+      }
+      // Some stay for later, the oldest ones seldom for long.
+      std::shuffle(open.begin(), open.end(), random);
+      const size_t keep = random() % 4 == 0 || it.sent == 1000 ? 0 : random() % open.size();
+      for (; open.size() > keep; open.pop_back()) {
+        const Received received = random() % 2 == 0 ? it.ask(open.back()) : it.receives.wait(open.back(), soon());
+        if (!it.is_right(open.back(), received)) ++wrong;
+      }
+    }
+    const Token last = it.post();
+    REQUIRE(it.qp.send(it.rig.local.at(0, 1000), soon()).submitted());
+    settle(it.rig.nic);
+    if (it.receives.wait(last, soon()).status != Status::length_error) ++wrong;
+    if (it.qp.quiet(soon()) != Status::remote_error) ++wrong;
     it.rig.near.recover();
     it.rig.far.recover();
   }
@@ -172,14 +86,16 @@ void ask_for_many_messages(uint32_t lives) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("H16 a hundred thousand messages, asked for late and in any order", "", Vendors) {
-  ask_for_many_messages<TestType, Sharing::grid>(50 / XIO_TESTS_SHARE);
-  ask_for_many_messages<TestType, Sharing::thread>(40 / XIO_TESTS_SHARE);
-  ask_for_many_messages<TestType, Sharing::block>(10 / XIO_TESTS_SHARE);
+TEMPLATE_LIST_TEST_CASE("wait: many messages are asked for late and in any order -> each gets its own", "[H16]",
+                        Vendors) {
+  ask_for_many_messages<TestType, Sharing::grid>(1 + 5 / XIO_TESTS_SHARE);
+  ask_for_many_messages<TestType, Sharing::thread>(1 + 3 / XIO_TESTS_SHARE);
+  ask_for_many_messages<TestType, Sharing::block>(1);
 }
 
-TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives get it together, or none does", "", Vendors) {
-  Messages<TestType, Sharing::grid, xio::Policy<>> it;
+TEMPLATE_LIST_TEST_CASE("post: lanes wait for room for their receives -> they get it together or none does", "",
+                        Vendors) {
+  Messages<TestType> it;
   const uint32_t depth = it.receives.handle().depth;
   for (uint32_t i = 0; i + late_lanes - 1 < depth; ++i) REQUIRE(it.post().submitted());
   std::vector<Token> tokens(late_lanes);
@@ -196,8 +112,8 @@ TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives get it toge
   CHECK(tokens[late_lanes - 1].status == Status::would_block);
 }
 
-TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives keep none from others", "", Vendors) {
-  Messages<TestType, Sharing::grid, xio::Policy<>> it;
+TEMPLATE_LIST_TEST_CASE("post: lanes wait for room for their receives -> others get what there is", "", Vendors) {
+  Messages<TestType> it;
   const uint32_t depth = it.receives.handle().depth;
   for (uint32_t i = 0; i + late_lanes - 1 < depth; ++i) REQUIRE(it.post().submitted());
   const uint64_t& reservation = it.receives.handle().state->queue.reservation;
@@ -218,8 +134,9 @@ TEMPLATE_LIST_TEST_CASE("lanes that wait for room for their receives keep none f
   CHECK(token.submitted());
 }
 
-TEMPLATE_LIST_TEST_CASE("what arrived is not posted over until somebody has asked or given up", "", Vendors) {
-  Messages<TestType, Sharing::grid, xio::Policy<>> it;
+TEMPLATE_LIST_TEST_CASE("post: a message has arrived -> it is not posted over before somebody asks or gives up",
+                        "[H16]", Vendors) {
+  Messages<TestType> it;
   const uint32_t depth = it.receives.handle().depth;
   const uint32_t entries = it.receives.handle().shape.entries;
   std::vector<Token> tokens;
@@ -271,7 +188,7 @@ TEMPLATE_LIST_TEST_CASE("what arrived is not posted over until somebody has aske
   CHECK(it.rig.violations() == "");
 }
 
-TEMPLATE_LIST_TEST_CASE("who never asks posts for ever, with a policy that says so", "", Vendors) {
+TEMPLATE_LIST_TEST_CASE("post: nobody asks and the policy says so -> there is always room", "", Vendors) {
   Messages<TestType, Sharing::grid, xio::Policy<xio::Unasked>> it;
   const Token first = it.post();
   it.send();
@@ -291,7 +208,6 @@ template <class Kit>
 void ask_for_others(uint32_t count) {
   RdmaRig<Kit> rig;
   rig.running();
-  const Region far{rig.remote.base, rig.remote.length, rig.remote.rkey};
   std::vector<Token> tokens(count);
   std::vector<uint32_t> is_posted(count);
   using xio::arch::Scope;
@@ -302,18 +218,18 @@ void ask_for_others(uint32_t count) {
   const xio::rdma::ReceiveQueueHandle handle = rig.far.receive_handle();
   constexpr uint32_t askers = 2 * late_lanes;
   CHECK_NOTHROW(xio::simt::launch(Grid::of_waves(4, 1, late_lanes), [&] {
-    ReceiveQueue<typename Kit::Vendor, Sharing::grid> receives(handle);
+    Receives<Kit, Sharing::grid> receives(handle);
     const uint32_t lane = xio::arch::lane();
     if (xio::arch::block_index() == 0) {
       for (uint32_t i = lane; i < count; i += late_lanes) {
-        const Token token = receives.post(far.at(0, 64), soon());
+        const Token token = receives.post(rig.far_local.at(0, 64), soon());
         EXPECT_OK(token.status);
         tokens[token.last] = token;
         xio::arch::publish<Scope::system>(&is_posted[token.last], 1u);
       }
     } else if (xio::arch::block_index() == 1) {
       if (lane != 0) return;
-      QueuePair<typename Kit::Vendor, Sharing::thread> qp(rig.near.handle());
+      Sends<Kit> qp(rig.near.handle());
       for (uint32_t i = 0; i < count; ++i) {
         pause_until([&] { return posted(i); });
         EXPECT_OK(qp.send_immediate(rig.local.at(0, i % 64), i, soon()).status);
@@ -338,6 +254,7 @@ void ask_for_others(uint32_t count) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("H17 receives that one wave posts, a second fills and others ask for", "", Vendors) {
+TEMPLATE_LIST_TEST_CASE("wait: one wave posts and another one asks -> each receive gets its own message", "[H17]",
+                        Vendors) {
   ask_for_others<TestType>(3200 / XIO_TESTS_SHARE);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <xio/device/rdma/queue_pair.hpp>
+#include <xio/device/rdma/receive.hpp>
 #include <xio/host/emulation/rdma/nic.hpp>
 
 #include "catch.hpp"
@@ -38,7 +39,13 @@ using xio::emulation::RdmaQueueConfig;
 using xio::emulation::RdmaQueuePair;
 using xio::rdma::QueuePair;
 using xio::rdma::QueuePairHandle;
+using xio::rdma::Received;
 using xio::rdma::RemoteMemory;
+
+template <class Kit, Sharing S = Sharing::thread, class Policy = xio::Policy<>>
+using Sends = QueuePair<typename Kit::Vendor, S, Policy>;
+template <class Kit, Sharing S = Sharing::thread, class Policy = xio::Policy<>>
+using Receives = xio::rdma::ReceiveQueue<typename Kit::Vendor, S, Policy>;
 
 /// Runs passes of the NIC until it is idle.
 inline void settle(RdmaNic& nic) {
@@ -63,6 +70,7 @@ class RdmaRig {
     const uint32_t far_key = fabric.keys().add(far_bytes.data(), far_bytes.size());
     local = {reinterpret_cast<uint64_t>(near_bytes.data()), near_bytes.size(), near_key};
     remote = {reinterpret_cast<uint64_t>(far_bytes.data()), far_bytes.size(), far_key};
+    far_local = {remote.base, remote.length, remote.rkey};
   }
   ~RdmaRig() { nic.stop(); }
 
@@ -71,6 +79,24 @@ class RdmaRig {
     nic.start();
     return *this;
   }
+  /// Puts the `number`-th 64 bytes.
+  template <class Queue, class Until = xio::Now>
+  Token put(Queue& qp, uint64_t number = 0, Until until = {}) const {
+    return qp.put(remote.at(64 * number, 64), local.at(64 * number, 64), until);
+  }
+  /// A write to the beginning of the remote memory that asks for no completion, and its data.
+  xio::rdma::Work unsignaled(uint64_t at = 0) const {
+    xio::rdma::Work work;
+    work.remote = remote.base + at;
+    work.rkey = remote.rkey;
+    return work;
+  }
+  xio::rdma::Work signaled(uint64_t at = 0) const {
+    xio::rdma::Work work = unsignaled(at);
+    work.flags = xio::rdma::work_flag::signaled;
+    return work;
+  }
+  xio::rdma::OneSge piece(uint64_t at = 0, uint32_t bytes = 64) const { return {{local.base + at, bytes, local.key}}; }
   /// Violations of the NIC's interface as one text; empty if there are none.
   std::string violations() {
     std::string all;
@@ -87,6 +113,7 @@ class RdmaRig {
   RdmaQueuePair<Kit> far;
   Region local;
   RemoteMemory remote;
+  Region far_local;  ///< `remote`, as its owner names it
 
  private:
   static RdmaQueueConfig number(RdmaQueueConfig config, uint32_t qpn) {

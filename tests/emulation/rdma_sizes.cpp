@@ -19,58 +19,30 @@ constexpr uint64_t margin = 4096;
 
 constexpr size_t room = longest + 2 * margin + 1;
 
+/// Addresses of `room` bytes, whose pages are there once they are used. All vendors share them: pages that are there
+/// already cost less than new ones.
+unsigned char* addresses() {
+  void* const at = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) throw std::bad_alloc();
+  madvise(at, room, MADV_HUGEPAGE);  // faster, where it is heeded
+  return static_cast<unsigned char*>(at);
+}
+
 /// What is sent: `room` bytes that repeat after a number of pages that no power of two divides, so that they take
 /// little memory.
-class Pattern {
- public:
-  Pattern() {
-    const int file = memfd_create("xio-pattern", MFD_CLOEXEC);
-    void* const place = mmap(nullptr, room + period, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (file < 0 || place == MAP_FAILED || ftruncate(file, period) != 0) throw std::bad_alloc();
-    bytes_ = static_cast<unsigned char*>(place);
-    for (size_t at = 0; at < room; at += period) {
-      if (mmap(bytes_ + at, period, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
-        throw std::bad_alloc();
-    }
-    close(file);
-    auto* const words = reinterpret_cast<uint64_t*>(bytes_);
-    for (uint64_t i = 0; i < period / 8; ++i) words[i] = i * 0x9e3779b97f4a7c15 + 1;
+unsigned char* repeated() {
+  constexpr size_t period = size_t{2039} * 4096;
+  unsigned char* const all = addresses();
+  const int file = memfd_create("xio-pattern", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, period) != 0) throw std::bad_alloc();
+  for (size_t at = 0; at < room; at += period) {
+    if (mmap(all + at, std::min(period, room - at), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) ==
+        MAP_FAILED)
+      throw std::bad_alloc();
   }
-  Pattern(const Pattern&) = delete;
-  Pattern& operator=(const Pattern&) = delete;
-  ~Pattern() { munmap(bytes_, room + period); }
-  unsigned char* data() { return bytes_; }
-
- private:
-  static constexpr size_t period = size_t{2039} * 4096;
-  unsigned char* bytes_ = nullptr;
-};
-
-/// Where it arrives: memory that is only there where it is used.
-class Pages {
- public:
-  Pages()
-      : bytes_(static_cast<unsigned char*>(
-            mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
-    if (bytes_ == MAP_FAILED) throw std::bad_alloc();
-    madvise(bytes_, room, MADV_HUGEPAGE);  // faster, where it is heeded
-  }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  ~Pages() { munmap(bytes_, room); }
-  unsigned char* data() { return bytes_; }
-
- private:
-  unsigned char* bytes_;
-};
-
-// For all vendors: pages that are there already cost less than new ones.
-Pattern& pattern() {
-  static Pattern all;
-  return all;
-}
-Pages& pages() {
-  static Pages all;
+  close(file);
+  auto* const words = reinterpret_cast<uint64_t*>(all);
+  for (uint64_t i = 0; i < period / 8; ++i) words[i] = i * 0x9e3779b97f4a7c15 + 1;
   return all;
 }
 
@@ -88,30 +60,31 @@ bool is_zero(const unsigned char* from, uint64_t bytes) {
 
 /// `far` holds what an earlier run left between its first and its last `margin` bytes.
 template <class Kit>
-void there_and_back(Pattern& near, Pages& far, uint32_t length) {
+void there_and_back(unsigned char* near, unsigned char* far, uint32_t length) {
   CAPTURE(length);
-  std::memset(far.data(), 0, 2 * margin + length);
+  std::memset(far, 0, 2 * margin + length);
   RdmaRig<Kit> rig(Kit::config(), 4096);
-  const Region local{reinterpret_cast<uint64_t>(near.data()), room, rig.fabric.keys().add(near.data(), room)};
-  const RemoteMemory remote{reinterpret_cast<uint64_t>(far.data()), room, rig.fabric.keys().add(far.data(), room)};
+  const Region local{reinterpret_cast<uint64_t>(near), room, rig.fabric.keys().add(near, room)};
+  const RemoteMemory remote{reinterpret_cast<uint64_t>(far), room, rig.fabric.keys().add(far, room)};
   rig.running();
-  QueuePair<typename Kit::Vendor, Sharing::thread, xio::Policy<>> qp(rig.near.handle());
+  Sends<Kit> qp(rig.near.handle());
   REQUIRE(qp.wait(qp.put(remote.at(margin, length), local.at(margin, length), soon()), soon()).is_ok());
-  CHECK(std::memcmp(far.data() + margin, near.data() + margin, length) == 0);
-  CHECK(is_zero(far.data(), margin));
-  CHECK(is_zero(far.data() + margin + length, margin));
+  CHECK(std::memcmp(far + margin, near + margin, length) == 0);
+  CHECK(is_zero(far, margin));
+  CHECK(is_zero(far + margin + length, margin));
   // And the counters are where the next message begins.
   REQUIRE(qp.wait(qp.put(remote.at(0, 8), local.at(margin, 8), soon()), soon()).is_ok());
-  CHECK(std::memcmp(far.data(), near.data() + margin, 8) == 0);
+  CHECK(std::memcmp(far, near + margin, 8) == 0);
   rig.nic.stop();
   CHECK(rig.violations() == "");
 }
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("messages of 1 MiB and of 2^31 - 1 bytes", "", Vendors) {
-  Pattern& near = pattern();
-  Pages& far = pages();
+TEMPLATE_LIST_TEST_CASE("put: a message of 1 MiB or of 2^31 - 1 bytes -> it arrives and nothing else changes", "",
+                        Vendors) {
+  static unsigned char* const near = repeated();
+  static unsigned char* const far = addresses();
   there_and_back<TestType>(near, far, 1u << 20);
   const uint64_t needed = 2 * longest + (uint64_t{1} << 29);  // the emulated NIC copies a message
   if (available_bytes() < needed) {
