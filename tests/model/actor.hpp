@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief An actor of the explorer: a wave of one lane on a fibre, which gives way before every coherent access.
+/// @brief An actor of the explorer: a wave, each of its lanes on a fibre, which gives way before every coherent access.
 
 #include <cstring>
 #include <memory>
@@ -11,6 +11,7 @@
 #include <xio/device/arch/arch.hpp>
 #include <xio/host/simt/fibre.hpp>
 
+#include "model/lanes.hpp"
 #include "model/program.hpp"
 
 #if !XIO_INTERLEAVE
@@ -20,14 +21,6 @@
 namespace model {
 
 class Execution;
-
-/// A digest of two values. Each bit of them matters to all of its bits: the digest of memory is a sum of such.
-inline uint64_t mix(uint64_t a, uint64_t b) {
-  uint64_t z = a * 0x9e3779b97f4a7c15 + b + 1;
-  z = (z ^ (z >> 32)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 32)) * 0x94d049bb133111eb;
-  return z ^ (z >> 32);
-}
 
 /// A store that is not performed yet.
 struct Store {
@@ -41,7 +34,7 @@ struct Store {
   }
 };
 
-/// All of an actor that changes, but for its stack. Copied byte by byte, up to the last store.
+/// All of an actor that changes, but for its stacks. Copied byte by byte, up to the last store.
 struct ActorState {
   /// Why it gave way.
   enum class Request : uint32_t { step, choice, end };
@@ -58,8 +51,10 @@ struct ActorState {
   uint64_t spin_site = 0;
   uint64_t spin_digest = 0;
   uint64_t call = 0;  ///< not 0: the digest before a call that keeps nothing where it pauses
-  uintptr_t low = 0;  ///< its stack is not in use below this address
+  Loops loops;
+  uint32_t running = 0;  ///< the lane that goes on
   uint32_t stores = 0;
+  Lane lanes[most_lanes];
   Store store[most_stores];
 
   /// Whether such a store is among those that wait.
@@ -88,17 +83,35 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
   using Fibre = xio::simt::detail::Fibre;
 
   /// @param main  the stack of what lets it go on
-  Actor(Execution& owner, Strand& main, uint32_t index)
-      : number(index), fibre(most_stack_bytes, index), execution_(owner), main_(main) {
-    block_index = index;
-    low = top() - 64;
-    fibre.assign(&Actor::body, this);
+  Actor(Execution& owner, Strand& main, uint32_t index, const Program& program)
+      : number(index), execution_(owner), main_(main), place_(program.place(index)), unmarked_(program.unmarked()) {
+    const WavePlace& place = place_;
+    wave_size = place.lanes;
+    block_index = place.block;
+    block_size = place.block_threads;
+    grid_size = place.blocks;
+    for (uint32_t i = 0; i < place.lanes; ++i) {
+      fibres_.push_back(std::make_unique<Fibre>(most_stack_bytes, index + i));
+      lanes[i].low = top(i) - 64;
+      fibres_[i]->assign(&Actor::body, this);
+    }
+    go_to(0);
   }
 
-  uint64_t active(const xio::arch::CallSite&) override { return 1; }
-  uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
-  uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
-  void block_barrier() override {}
+  uint64_t active(const xio::arch::CallSite& site) override {
+    if (place_.lanes == 1) return 1;
+    return meet(Meeting::active, mix(reinterpret_cast<uintptr_t>(site.address), fibre().depth(site.frame)), 0);
+  }
+  uint64_t ballot(uint64_t mask, bool predicate) override {
+    return place_.lanes == 1 ? predicate : meet(Meeting::ballot, mask, predicate);
+  }
+  uint64_t shuffle(uint64_t mask, uint64_t value, uint32_t source) override {
+    return place_.lanes == 1 ? value : meet(Meeting::shuffle, mask, value, source);
+  }
+  uint64_t alike(uint64_t mask, uint64_t value) override {
+    return place_.lanes == 1 ? mask : meet(Meeting::alike, mask, value);
+  }
+  void block_barrier() override { meet(Meeting::barrier, 0, 0); }
   void yield(uint32_t) override;
   uint64_t now() override;
   void perform_stores() override;
@@ -109,14 +122,25 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
   __attribute__((noinline)) void give_way(Request what, uint32_t count = 0) {
     request = what;
     options = count;
-    low = reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) - frame_bytes;
-    wipe();
-    Strand::transfer(fibre, main_);
+    leave_stack(__builtin_frame_address(0));
+    Strand::transfer(fibre(), main_);
   }
 
-  /// The stack of an actor that has given way.
-  unsigned char* stack() const { return reinterpret_cast<unsigned char*>(low & ~uintptr_t{15}); }
-  size_t stack_bytes() const { return top() - (low & ~uintptr_t{15}); }
+  /// Of the lane that goes on.
+  Fibre& fibre() { return *fibres_[running]; }
+  Fibre& fibre(uint32_t which) const { return *fibres_[which]; }
+  uint32_t lane_count() const { return place_.lanes; }
+  /// Makes a lane the one that goes on.
+  void go_to(uint32_t which) {
+    running = lane = which;
+    thread_index = place_.first_thread + which;
+  }
+
+  /// The stack of a lane of an actor that has given way.
+  unsigned char* stack(uint32_t which) const {
+    return reinterpret_cast<unsigned char*>(lanes[which].low & ~uintptr_t{15});
+  }
+  size_t stack_bytes(uint32_t which) const { return top(which) - (lanes[which].low & ~uintptr_t{15}); }
 
   /// Whether a store must wait for another one, to the same address.
   bool is_behind(uint32_t which) const {
@@ -132,10 +156,7 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
     std::memcpy(one.to, one.value, one.bytes);
   }
 
-  uintptr_t top() const { return reinterpret_cast<uintptr_t>(fibre.top()); }
-
   const uint32_t number;
-  Fibre fibre;
   std::vector<uint32_t> reads;  ///< words, in its last step
 
  private:
@@ -144,6 +165,41 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
   static constexpr uintptr_t frame_bytes = 512;
 
   static Strand& body(void* argument);
+  uintptr_t top(uint32_t which) const { return reinterpret_cast<uintptr_t>(fibres_[which]->top()); }
+
+  /// Waits until the lanes that it meets have come.
+  uint64_t meet(Meeting what, uint64_t key, uint64_t value, uint32_t source = 0) {
+    Lane& own = lanes[running];
+    own.come(what, key, value, source);
+    settle(lanes, place_.lanes);
+    if (own.waits()) {
+      stand_back();
+    } else {
+      give_precedence();
+    }
+    return own.result;
+  }
+  void stand_back();
+  /// Lets the first lane that need not wait go on before this one: in the same order each time, so that two rounds of a
+  /// loop are alike.
+  void give_precedence() {
+    uint32_t first = 0;
+    while (first != running && lanes[first].waits()) ++first;
+    if (first != running) hand_over(first);
+  }
+  void let_some_go();
+
+  /// Lets another lane go on. Returns when one lets this one go on.
+  __attribute__((noinline)) void hand_over(uint32_t next) {
+    Fibre& own = fibre();
+    leave_stack(__builtin_frame_address(0));
+    go_to(next);
+    Strand::transfer(own, fibre());
+  }
+  __attribute__((always_inline)) void leave_stack(void* frame) {
+    lanes[running].low = reinterpret_cast<uintptr_t>(frame) - frame_bytes;
+    wipe();
+  }
 
   /// Not inlined: what its frame holds is no part of the actor's stack at the next step.
   __attribute__((noinline)) void read(const void* where, uint32_t bytes, const void* memory) {
@@ -151,6 +207,7 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
     std::memcpy(&value, where, bytes < 8 ? bytes : 8);
     const auto offset = reinterpret_cast<uintptr_t>(where) - reinterpret_cast<uintptr_t>(memory);
     digest = mix(mix(digest, offset), value);
+    if (unmarked_) loops.read(offset, value);
     note(where, bytes, memory);
   }
 
@@ -169,6 +226,9 @@ class Actor final : public xio::arch::WaveOps, public ActorState {
 
   Execution& execution_;
   Strand& main_;
+  const WavePlace place_;
+  const bool unmarked_;
+  std::vector<std::unique_ptr<Fibre>> fibres_;  ///< of each lane
 };
 
 }  // namespace model

@@ -11,7 +11,8 @@
 
 #include <xio/device/nvme/queue.hpp>
 
-#include "model/explore.hpp"
+#include "model/actor_steps.hpp"
+#include "model/explorer.hpp"
 
 namespace model {
 
@@ -44,7 +45,7 @@ struct Live {
 struct DeviceState {
   Live live[most_entries];
   uint32_t live_count;
-  uint32_t ended_waves;
+  uint32_t ended_runs;  ///< of wave()
   uint32_t accepted, fetched, completed;
   uint32_t woken_by;
   uint32_t awake;
@@ -53,8 +54,12 @@ struct DeviceState {
   uint64_t ended;  ///< blocks completed
 };
 
+struct NoMore {};
+
 /// Everything that waves and device share. All of it is part of the explorer's state.
-struct Memory {
+/// @tparam More  what else a program has
+template <class More>
+struct QueueMemory : More {
   QueueState state;
   uint64_t links[most_entries];
   Sqe sq[most_entries];
@@ -69,12 +74,13 @@ struct Memory {
   uint64_t word[4];
   DeviceState device;
 };
-static_assert(sizeof(Memory) % 8 == 0);
+static_assert(sizeof(QueueMemory<NoMore>) % 8 == 0);
 
 /// A program of waves with one queue, and a device as its last actor.
-class QueueProgram : public Program {
+template <class More = NoMore>
+class QueueProgramWith : public Program {
  public:
-  QueueProgram(Explorer& explorer, const Sizes& sizes, uint32_t waves)
+  QueueProgramWith(Explorer& explorer, const Sizes& sizes, uint32_t waves)
       : explorer_(explorer), sizes_(sizes), waves_(waves) {
     std::memset(static_cast<void*>(&memory_), 0, sizeof memory_);
     std::memset(static_cast<void*>(memory_.sq), 0xff, sizeof memory_.sq);
@@ -86,17 +92,16 @@ class QueueProgram : public Program {
   void run(uint32_t actor) final {
     if (actor == waves_) return device();
     wave(actor);
-    ++device_.ended_waves;
+    ++device_.ended_runs;
   }
   std::string judge() final {
     const QueueState& state = memory_.state;
     if (state.broken != 0) return "the queue is broken";
     if (state.draining != 0) return "a drain was not given back";
-    if (xio::protocol::tickets(state.reserved) != device_.accepted)
-      return "tickets were taken that nobody has, or lost";
+    if (xio::protocol::tickets(state.reserved) != accepted()) return "tickets were taken that nobody has, or lost";
     if (state.reservation != 0 || state.reserved > xio::protocol::ticket_bits)
       return "a reservation was not taken back";
-    if (device_.fetched != device_.accepted || device_.completed != device_.accepted) return "an entry was lost";
+    if (device_.fetched != accepted() || device_.completed != accepted()) return "an entry was lost";
     if (state.retired > device_.completed) return "a completion was taken twice";
     return verdict();
   }
@@ -104,8 +109,22 @@ class QueueProgram : public Program {
  protected:
   /// What wave `number` does.
   virtual void wave(uint32_t number) = 0;
+  /// How often wave() is called: once for each lane.
+  virtual uint32_t runs() const { return waves_; }
   /// More to look at in the end.
   virtual std::string verdict() { return {}; }
+  /// Operations that the waves were given tickets for.
+  virtual uint32_t accepted() const { return device_.accepted; }
+  /// Looks at an entry that is fetched, which no other one may be like.
+  virtual void look_at(const Sqe& entry) {
+    const uint32_t block = entry.cdw10;
+    explorer_.require(block < 64 && (device_.seen >> block & 1) == 0, "an entry was announced twice");
+    device_.seen |= uint64_t{1} << block;
+  }
+  /// Executes a command that ends; returns its status field.
+  virtual uint16_t execute(const Live& command) { return status_of(command.block); }
+  /// Dword 0 of the completion of a command of this block.
+  virtual uint32_t result_of(uint64_t block) const { return static_cast<uint32_t>(block * 1000 + 7); }
   /// Status field for a command of this block.
   virtual uint16_t status_of(uint64_t) const { return 0; }
   /// Whether the device may complete this one now.
@@ -152,7 +171,7 @@ class QueueProgram : public Program {
   Explorer& explorer_;
   const Sizes sizes_;
   const uint32_t waves_;
-  Memory memory_;
+  QueueMemory<More> memory_;
   DeviceState& device_ = memory_.device;
   bool shadow_ = false;
 
@@ -170,7 +189,7 @@ class QueueProgram : public Program {
         if (may_complete(device_.live[i].block)) candidates[ready++] = i;
       }
       if (fetches + ready == 0) {
-        if (device_.ended_waves == waves_) return;
+        if (device_.ended_runs == runs()) return;
         explorer_.wait(1);
         continue;
       }
@@ -212,8 +231,7 @@ class QueueProgram : public Program {
     }
     explorer_.require(device_.live_count < sizes_.depth, "more in flight than the depth");
     const uint32_t block = entry.cdw10;
-    explorer_.require(block < 64 && (device_.seen >> block & 1) == 0, "an entry was announced twice");
-    device_.seen |= uint64_t{1} << block;
+    look_at(entry);
     std::memset(static_cast<void*>(&entry), 0xff, sizeof entry);
     // In the order of their identifiers: what else differs between two states does not matter.
     uint32_t at = device_.live_count++;
@@ -229,14 +247,16 @@ class QueueProgram : public Program {
     const Live last = device_.live[which];
     for (uint32_t i = which; i + 1 < device_.live_count; ++i) device_.live[i] = device_.live[i + 1];
     device_.live[--device_.live_count] = {};
+    const uint16_t status = execute(last);
     auto* const words = reinterpret_cast<uint64_t*>(&memory_.cq[device_.completed % sizes_.cq]);
     const uint64_t phase = (device_.completed / sizes_.cq) % 2 == 0;
-    __atomic_store_n(words, uint64_t{last.block} * 1000 + 7, __ATOMIC_RELAXED);
-    __atomic_store_n(words + 1, uint64_t{status_of(last.block)} << 49 | phase << 48 | uint64_t{last.cid} << 32,
-                     __ATOMIC_RELEASE);
+    __atomic_store_n(words, uint64_t{result_of(last.block)}, __ATOMIC_RELAXED);
+    __atomic_store_n(words + 1, uint64_t{status} << 49 | phase << 48 | uint64_t{last.cid} << 32, __ATOMIC_RELEASE);
     device_.ended |= uint64_t{1} << last.block;
     ++device_.completed;
   }
 };
+
+using QueueProgram = QueueProgramWith<>;
 
 }  // namespace model

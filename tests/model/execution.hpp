@@ -4,7 +4,7 @@
 /// @file
 /// @brief One execution of a small concurrent program: the real code, one coherent access at a time.
 ///
-/// A program is a number of actors. Each runs on a fibre as a wave of one lane; before every coherent access
+/// A program is a number of actors. Each is a wave, mostly of one lane, on a fibre; before every coherent access
 /// (XIO_INTERLEAVE) it gives way, and any other may go on first. A step of an actor is such an access with all that it
 /// does up to the next one.
 ///
@@ -17,6 +17,7 @@
 /// stuck, which is a failure. But where an actor was stopped (Program::victim), time passes, and all deadlines with it.
 /// When the others have come to their ends, Program::judge_stopped() looks; then it goes on.
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -50,8 +51,13 @@ class Execution {
       actor.spin_site = site;
       actor.spin_digest = actor.call != 0 ? actor.call : actor.digest;
     }
-    // A loop of the library keeps nothing of its fruitless rounds but their number, which matters after the deadlines.
-    actor.digest = mix(phase_.late ? actor.digest : actor.spin_digest, site);
+    if (program_->unmarked()) {
+      actor.digest = actor.loops.pause(site, mix(actor.digest, site));
+    } else {
+      // A loop of the library keeps nothing of its fruitless rounds but their number, which matters after the
+      // deadlines.
+      actor.digest = mix(phase_.late ? actor.digest : actor.spin_digest, site);
+    }
     actor.pauses = true;
     actor.give_way(Request::step);
     // What it does next is a step, even if it reads nothing before.
@@ -93,7 +99,7 @@ class Execution {
     words_ = std::make_unique<SharedWords>(*program_);
     State beginning;
     for (uint32_t i = 0; i < program_->actors(); ++i) {
-      actors_.push_back(std::make_unique<Actor>(*this, main_, i));
+      actors_.push_back(std::make_unique<Actor>(*this, main_, i, *program_));
       beginning.actors.push_back({ActorImage::shared(*actors_[i]), 0});
     }
     beginning.memory = std::make_shared<Bytes>(words_->content());
@@ -109,7 +115,8 @@ class Execution {
     current_ = actor.number;
     actor.pauses = false;
     xio::arch::current_wave = &actor;
-    xio::simt::detail::Strand::transfer(main_, actor.fibre);
+    actor.go_to(actor.running);
+    xio::simt::detail::Strand::transfer(main_, actor.fibre());
   }
 
   bool is_stopped(uint32_t actor) const { return phase_.victim == Victim::is_stopped && actor == program_->victim(); }
@@ -177,7 +184,7 @@ class Execution {
         words_->keep();
         for (uint32_t i = 0; i < actors_.size(); ++i) rounds[i].alone &= i == current_;
       }
-      if (option.store == go_on) rounds[current_].end_step(self(), words_->digest());
+      if (option.store == go_on) rounds[current_].end_step(self(), words_->digest(), program_->unmarked());
     }
     if (!failed()) result_.failure = "this execution does not end";
   }
@@ -198,11 +205,20 @@ class Execution {
 
   /// What an actor of a random execution has done since its last pause.
   struct Round {
-    uint64_t before = 0;  ///< digest of memory at the last pause
-    bool alone = false;   ///< nobody else has changed memory since then
-    bool waits = false;   ///< it pauses, after a round alone that has left memory as it was
+    uint64_t before = 0;                ///< digest of memory at the last pause
+    bool alone = false;                 ///< nobody else has changed memory since then
+    bool waits = false;                 ///< it pauses, after a round alone that has left memory as it was
+    std::vector<uint64_t> pauses = {};  ///< of an actor that does not say what it knows: what it knew in such rounds
 
-    void end_step(const Actor& actor, uint64_t memory) {
+    void end_step(const Actor& actor, uint64_t memory, bool unmarked) {
+      if (unmarked && actor.pauses) {
+        if (!alone || before != memory) pauses.clear();
+        waits = std::find(pauses.begin(), pauses.end(), actor.digest) != pauses.end();
+        pauses.push_back(actor.digest);
+        before = memory;
+        alone = true;
+        return;
+      }
       waits = actor.pauses && alone && before == memory;
       if (!actor.pauses) return;
       before = memory;

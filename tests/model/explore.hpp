@@ -5,7 +5,6 @@
 /// @brief Exploring a program as a check of a test case.
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 
 #include "catch.hpp"
@@ -32,9 +31,6 @@ template <class P, class... Arguments>
 void explore_all(Arguments... arguments) {
   CHECK(explore_with<P>(Limits{}, arguments...).complete);
 }
-
-/// Whether there is time for many states: XIO_MODEL_NIGHT is in the environment.
-inline bool at_night() { return std::getenv("XIO_MODEL_NIGHT") != nullptr; }
 
 /// Explores so many states of a program in order, and for each 40 of them one execution with random choices. At night:
 /// all schedules, or 5 million states, which take about a minute.

@@ -17,6 +17,7 @@
 /// any state (Program::victim).
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,6 +30,9 @@
 
 namespace model {
 
+/// Whether there is time for many states: XIO_MODEL_NIGHT is in the environment.
+inline bool at_night() { return std::getenv("XIO_MODEL_NIGHT") != nullptr; }
+
 class Explorer : public Execution {
  public:
   using Factory = std::function<std::unique_ptr<Program>(Explorer&)>;
@@ -40,7 +44,8 @@ class Explorer : public Execution {
     local_.resize(actors_.size());
     runs_.resize(actors_.size());
     search(beginning, limits.states);
-    for (uint64_t i = 0; i < limits.random && !failed(); ++i) run_at_random(beginning, (i + 1) * 0x9e3779b97f4a7c15);
+    for (uint64_t i = 0; i < limits.random && !failed() && !result_.complete; ++i)
+      run_at_random(beginning, (i + 1) * 0x9e3779b97f4a7c15);
     xio::arch::current_wave = outer;
     result_.states = visited_.size();
     return result_;
@@ -285,11 +290,15 @@ class Explorer : public Execution {
     image.restore(actor);
     words_->undo();
     uint64_t steps = 0;
-    do {
-      resume(actor);
-      while (actor.stores != 0) actor.perform(0);
-      if (++steps > most_steps) result_.failure = "this execution does not end";
-    } while (!failed() && !actor.ended && !actor.pauses && actor.request != Request::choice);
+    // A loop may have several places to pause at.
+    for (uint32_t pauses = program_->unmarked() ? 16 : 1; pauses != 0 && !failed(); --pauses) {
+      do {
+        resume(actor);
+        while (actor.stores != 0) actor.perform(0);
+        if (++steps > most_steps) result_.failure = "this execution does not end";
+      } while (!failed() && !actor.ended && !actor.pauses && actor.request != Request::choice);
+      if (actor.ended || !actor.pauses || image.state().pauses_like(actor)) break;
+    }
     return image.state().pauses_like(actor) && !words_->changed();
   }
 

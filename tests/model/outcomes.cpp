@@ -5,6 +5,7 @@
 /// device.
 
 #include "model/device.hpp"
+#include "model/explore.hpp"
 
 namespace {
 

@@ -10,13 +10,28 @@
 
 namespace model {
 
+/// Where an actor is among the waves of a kernel.
+struct WavePlace {
+  uint32_t lanes = 1;
+  uint32_t block = 0;
+  uint32_t first_thread = 0;  ///< of its block
+  uint32_t block_threads = 1;
+  uint32_t blocks = 1;
+};
+
 /// One small program. Its object does not change during an execution, but for what memory() returns.
 class Program {
  public:
   virtual ~Program() = default;
   virtual uint32_t actors() const = 0;
-  /// The body of an actor. At its steps, what lies on its stack may be copied byte by byte: no object there may own
-  /// memory.
+  /// The wave that an actor is.
+  virtual WavePlace place(uint32_t actor) const {
+    WavePlace alone;
+    alone.block = actor;
+    return alone;
+  }
+  /// The body of an actor, for each of its lanes. At its steps, what lies on its stack may be copied byte by byte: no
+  /// object there may own memory.
   virtual void run(uint32_t actor) = 0;
   /// Everything that actors share, also what only checks look at; a multiple of 8 bytes.
   virtual void* memory() = 0;
@@ -25,6 +40,9 @@ class Program {
   virtual std::string judge() = 0;
   /// Whether stores may be performed later.
   virtual bool weak() const { return false; }
+  /// Whether its actors do not say what they know (Execution::mark()): of a loop that reads the clock or pauses, two
+  /// rounds that read the same are taken for one that waits. A program may not count such rounds.
+  virtual bool unmarked() const { return false; }
   /// Whether this actor does the same as the one before it, and what they do it with differs in names only: then it is
   /// enough to see that one change memory first.
   virtual bool like_previous(uint32_t /*actor*/) const { return false; }

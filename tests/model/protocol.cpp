@@ -6,6 +6,7 @@
 /// trace.
 
 #include "model/device.hpp"
+#include "model/explore.hpp"
 
 namespace {
 

@@ -6,6 +6,7 @@
 /// token gets its own completion. Also with stores that are performed late, and beside a wave that stops.
 
 #include "emulation/rdma_vendors.hpp"
+#include "model/explore.hpp"
 #include "model/rdma_device.hpp"
 
 namespace {

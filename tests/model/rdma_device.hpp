@@ -13,7 +13,8 @@
 #include <xio/device/rdma/receive.hpp>
 #include <xio/host/emulation/rdma/kits.hpp>
 
-#include "model/explore.hpp"
+#include "model/actor_steps.hpp"
+#include "model/explorer.hpp"
 
 namespace model {
 
@@ -51,7 +52,7 @@ struct NicState {
   uint64_t posted;    ///< receives, likewise
   uint64_t seen;      ///< operations executed, one bit each
   uint32_t psn;
-  uint32_t ended_waves;
+  uint32_t ended_runs;  ///< of wave()
 };
 
 /// Everything that waves and NIC share; all of it is part of the explorer's state. What takes most space comes last,
@@ -113,7 +114,7 @@ class RdmaProgram : public Program {
   void run(uint32_t actor) final {
     if (actor == waves_) return nic();
     wave(actor);
-    ++nic_.ended_waves;
+    ++nic_.ended_runs;
   }
   std::string judge() final {
     if (memory_.state.broken != 0 || memory_.receives.queue.broken != 0) return "a queue is broken";
@@ -131,6 +132,8 @@ class RdmaProgram : public Program {
  protected:
   /// What wave `number` does.
   virtual void wave(uint32_t number) = 0;
+  /// How often wave() is called: once for each lane.
+  virtual uint32_t runs() const { return waves_; }
   /// More to look at in the end.
   virtual std::string verdict() { return {}; }
 
@@ -246,7 +249,7 @@ class RdmaProgram : public Program {
       if (receives_announced(memory_.doorbells[2]) != nic_.rq_announced) steps[count++] = look_at_receives;
       if (nic_.rq_consumed != nic_.rq_announced) steps[count++] = take_receive;
       if (count == 0) {
-        if (nic_.ended_waves == waves_) return;
+        if (nic_.ended_runs == runs()) return;
         explorer_.wait(1);
         continue;
       }

@@ -129,26 +129,32 @@ class ActorImage {
 
   void save(const Actor& actor) {
     const ActorState& state = actor;
+    const uint32_t lanes = actor.lane_count();
+    size_t bytes = state.bytes();
+    for (uint32_t i = 0; i < lanes; ++i) bytes += sizeof(Actor::Fibre) + actor.stack_bytes(i);
     bytes_.clear();
-    bytes_.reserve(state.bytes() + sizeof actor.fibre + actor.stack_bytes());
+    bytes_.reserve(bytes);
     add(&state, state.bytes());
-    add(&actor.fibre, sizeof actor.fibre);
+    for (uint32_t i = 0; i < lanes; ++i) add(&actor.fibre(i), sizeof(Actor::Fibre));
     stack_at_ = bytes_.size();
-    add(actor.stack(), actor.stack_bytes());
+    for (uint32_t i = 0; i < lanes; ++i) add(actor.stack(i), actor.stack_bytes(i));
+    lanes_ = lanes;
   }
 
   void restore(Actor& actor) const {
     ActorState& state = actor;
-    const size_t state_bytes = stack_at_ - sizeof actor.fibre;
-    std::memcpy(static_cast<void*>(&state), bytes_.data(), state_bytes);
-    std::memcpy(static_cast<void*>(&actor.fibre), bytes_.data() + state_bytes, sizeof actor.fibre);
-    std::memcpy(actor.stack(), bytes_.data() + stack_at_, bytes_.size() - stack_at_);
+    size_t at = stack_at_ - lanes_ * sizeof(Actor::Fibre);
+    std::memcpy(static_cast<void*>(&state), bytes_.data(), at);
+    for (uint32_t i = 0; i < lanes_; ++i, at += sizeof(Actor::Fibre))
+      std::memcpy(static_cast<void*>(&actor.fibre(i)), bytes_.data() + at, sizeof(Actor::Fibre));
+    for (uint32_t i = 0; i < lanes_; at += actor.stack_bytes(i), ++i)
+      std::memcpy(actor.stack(i), bytes_.data() + at, actor.stack_bytes(i));
   }
 
   /// The actor's state; of its stores, those that are in use.
   const ActorState& state() const { return *reinterpret_cast<const ActorState*>(bytes_.data()); }
 
-  /// Digest of the stack, which holds the registers, too.
+  /// Digest of the stacks, which hold the registers, too.
   uint64_t stack_digest() const {
     // In two sums, which a processor computes at the same time.
     uint64_t sums[2] = {1, 2};
@@ -160,7 +166,9 @@ class ActorImage {
       sums[0] ^= sums[0] >> 29;
       sums[1] ^= sums[1] >> 31;
     }
-    return mix(sums[0], sums[1]);
+    uint64_t sum = mix(sums[0], sums[1]);
+    for (uint32_t i = 0; lanes_ > 1 && i < lanes_; ++i) sum = mix(sum, mix(state().lanes[i].digest(), state().running));
+    return sum;
   }
 
  private:
@@ -171,6 +179,7 @@ class ActorImage {
 
   std::vector<unsigned char> bytes_;
   size_t stack_at_ = 0;
+  uint32_t lanes_ = 1;
 };
 
 /// Where an actor is in a state.

@@ -5,6 +5,7 @@
 /// its steps: nobody waits for it but who stands behind it, no queue breaks, and all is well when it goes on.
 
 #include "model/device.hpp"
+#include "model/explore.hpp"
 
 namespace {
 
