@@ -88,7 +88,8 @@ XIO_DEVICE void every_call(const NvmeJob& job) {
     // The other may be under way to the same memory.
     count(job.report, status, which < 2 && queue.ended(both[which]), 45);
     status = queue.wait_all(both, 2, limit);
-    right = holds(blocks.in(), blocks.stamp(round), job.words) && are_told(ends, 3 * (round + 1), limit);
+    right = queue.ended(both[0]) && queue.ended(both[1]) && holds(blocks.in(), blocks.stamp(round), job.words);
+    right = right && are_told(ends, 3 * (round + 1), limit);
     count(job.report, status, right, 46);
 
     token = queue.submit(nvme::read(blocks.lba(round), 1), in, limit);
@@ -103,9 +104,11 @@ XIO_DEVICE void every_call(const NvmeJob& job) {
     const uint64_t done = arch::load<arch::Scope::system>(&progress.done);
     if (caller.leads) count(job.report, status, done == pieces, 49);
 
+    token = queue.submit(nvme::read(blocks.lba(round), 1), in, limit);
     (void)queue.drain();
     right = queue.errors().count == 0 && queue.flush_inbound(limit) == Status::unsupported;
-    count(job.report, queue.quiet(limit), right, 50);
+    status = queue.quiet(limit);
+    count(job.report, first_of({token.status, status}), right && queue.ended(token), 50);
     if constexpr (!is_shared<S>) {
       const uint32_t due = S == Sharing::thread ? 1 : arch::wave_size();
       uint32_t ended = 0;
