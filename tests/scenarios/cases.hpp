@@ -79,6 +79,11 @@ enum Feature : uint32_t {
 std::vector<Case> nvme_cases();
 std::vector<Case> rdma_cases();
 
+/// Numbers of operations that a row's kernel reports.
+/// @param atomics  the kernel counts in the peer's memory
+uint64_t nvme_operations(const Case& one, uint32_t lanes, uint32_t waves);
+uint64_t rdma_operations(const Case& one, uint32_t lanes, uint32_t waves, bool atomics);
+
 /// A row whose shape needs waves of so many lanes or more.
 inline Case wide(Case one, uint32_t lanes = 32) {
   one.least_wave = lanes;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""matrix.py PROJECT OBJECTS... [--write]: which public call, with which sharing and policies, the scenarios' kernels make.
+"""matrix.py PROJECT EXPLORER OBJECTS... [--write]: which public call, with which sharing and policies, the scenarios' kernels make.
 
 The calls are those that the headers declare; what the kernels make of them are the functions that the compiler instantiated in the OBJECTS
 (separated by `;`, too), which are not optimised. Compares the table with docs/internals/scenarios.md, or writes it. A call that no kernel makes with some sharing
-needs a row in uncovered.txt: call, sharing and reason, with tabs between; the first two are regular expressions.
+needs a row in uncovered.txt: call, sharing and reason, with tabs between; the first two are regular expressions. EXPLORER --list says which rows are
+run under all schedules.
 """
 
 import collections
@@ -21,8 +22,8 @@ DECLARED = re.compile(r"^  XIO_[A-Z_]+ [^(]*[ &*]([a-z_]+)\(", re.MULTILINE)
 PAGE = "docs/internals/scenarios.md"
 HEAD = """# Calls and scenarios
 
-Public calls that the kernels of [tests/scenarios](testing.md#scenarios-and-executors) make, with the policies they were made with; the CPU and the models of GPUs run them. Made
-by `tests/scenarios/matrix.py` from the headers and from what the compiler instantiated. *-*: no kernel makes the call so; the reason is below.
+Public calls that the kernels of [tests/scenarios](testing.md#scenarios-and-executors) make, with the policies they were made with; the CPU and the models of GPUs run them,
+and the explorer those of some NVMe rows, which the end of this page names. Made by `tests/scenarios/matrix.py` from the headers and from what the compiler instantiated. *-*: no kernel makes the call so; the reason is below.
 """
 
 
@@ -77,11 +78,20 @@ def reasons_of(project):
     return [row.split("\t") for row in rows if row and not row.startswith("#")]
 
 
+def explored(explorer):
+    """What the page says of the rows that the explorer runs."""
+    rows = subprocess.run([explorer, "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
+    left = [row.split(": ", 2)[1:] for row in rows if row.startswith("left out: ")]
+    run = [f"`{row}`" for row in rows if not row.startswith("left out: ")]
+    return (f"\n## All schedules\n\nOf {len(rows)} NVMe rows, the explorer runs {len(run)}, in small shapes: {', '.join(run)}.\n\n| left out | reason |\n|---|---|\n"
+            + "".join(f"| {name} | {why} |\n" for name, why in left))
+
+
 def main():
     import defects  # pylint: disable=import-outside-toplevel  # which uses this module
 
     project, write = pathlib.Path(sys.argv[1]), sys.argv[-1] == "--write"
-    made = made_by([one for given in sys.argv[2:len(sys.argv) - write] for one in given.split(";")])
+    made = made_by([one for given in sys.argv[3:len(sys.argv) - write] for one in given.split(";")])
     reasons, used, wrong = reasons_of(project), set(), []
     text = HEAD
     for name, header in FACADES.items():
@@ -106,6 +116,7 @@ def main():
         for call in calls_of(project, name, header):
             if not any(one.call == f"{name}::{call}" for one in defects.rows()):
                 wrong.append(f"{name}::{call}(): defects.txt has no defect of it, and no reason")
+    text += explored(sys.argv[2])
     page = project / PAGE
     if write:
         page.write_text(text, encoding="utf-8")

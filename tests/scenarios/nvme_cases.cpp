@@ -14,6 +14,27 @@
 
 namespace scenarios {
 
+uint64_t nvme_operations(const Case& one, uint32_t lanes, uint32_t waves) {
+  const std::string& name = one.name;
+  const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
+  if (ends("tokens") || ends("by_lane") || ends("tail")) return uint64_t{lanes} * one.rounds * 3;
+  if (ends("lost")) return lanes;
+  if (ends("thread_every")) return uint64_t{lanes} * one.rounds * 8;
+  if (ends("every")) return (uint64_t{lanes} * (ends("wave") ? 6 : 5) + uint64_t{waves} * 2) * one.rounds;
+  if (ends("watched") || ends("taken")) return waves;
+  if (ends("apart") || ends("mixed")) return uint64_t{lanes} * one.rounds * 3;
+  if (ends("transfers_failing")) return uint64_t{lanes} + uint64_t{waves} * 2;
+  if (ends("transfers")) return uint64_t{waves} * 2;
+  if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered") || ends("untold"))
+    return uint64_t{lanes} * one.rounds;
+  if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
+  if (ends("batches")) return uint64_t{one.rounds} * 2;
+  if (ends("failing")) return uint64_t{waves} * failing_lanes * one.rounds * 2;
+  if (ends("others") || ends("handed") || ends("synced")) return uint64_t{waves} * comparing_lanes * one.rounds * 2;
+  if (ends("posts")) return uint64_t{waves} * posting_lanes * one.rounds;
+  return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its completion
+}
+
 namespace {
 
 using xio::emulation::NvmeController;
@@ -100,28 +121,6 @@ std::string state_text(const xio::QueueState& state) {
                 static_cast<unsigned long long>(state.reserved), static_cast<unsigned long long>(state.tail),
                 static_cast<unsigned long long>(state.retired), state.error_count, state.draining, state.broken);
   return text;
-}
-
-/// Number of operations that a kernel reports.
-uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves) {
-  const std::string& name = one.name;
-  const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
-  if (ends("tokens") || ends("by_lane") || ends("tail")) return uint64_t{lanes} * one.rounds * 3;
-  if (ends("lost")) return lanes;
-  if (ends("thread_every")) return uint64_t{lanes} * one.rounds * 8;
-  if (ends("every")) return (uint64_t{lanes} * (ends("wave") ? 6 : 5) + uint64_t{waves} * 2) * one.rounds;
-  if (ends("watched") || ends("taken")) return waves;
-  if (ends("apart") || ends("mixed")) return uint64_t{lanes} * one.rounds * 3;
-  if (ends("transfers_failing")) return uint64_t{lanes} + uint64_t{waves} * 2;
-  if (ends("transfers")) return uint64_t{waves} * 2;
-  if (ends("reads") || ends("notified") || ends("forgotten") || ends("answered") || ends("untold"))
-    return uint64_t{lanes} * one.rounds;
-  if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
-  if (ends("batches")) return uint64_t{one.rounds} * 2;
-  if (ends("failing")) return uint64_t{waves} * failing_lanes * one.rounds * 2;
-  if (ends("others") || ends("handed") || ends("synced")) return uint64_t{waves} * comparing_lanes * one.rounds * 2;
-  if (ends("posts")) return uint64_t{waves} * posting_lanes * one.rounds;
-  return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its completion
 }
 
 /// Error in what a kernel that does not wait for its operations leaves behind; empty if there is none.
@@ -288,7 +287,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
       for (uint32_t i = 0; i < 100; ++i) drive->model->step(~0u);
       drive->model->run(100000);
     }
-    const uint64_t operations = expected(one, lanes, waves);
+    const uint64_t operations = nvme_operations(one, lanes, waves);
     // Where late data cannot be flushed, every wait must say so; so must it where a piece of each batch fails.
     const bool unable = one.name.find("unable") != std::string::npos;
     const bool all_fail = unable || one.name == "wave_batches_failing";

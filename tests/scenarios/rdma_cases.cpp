@@ -13,6 +13,22 @@
 
 namespace scenarios {
 
+uint64_t rdma_operations(const Case& one, uint32_t lanes, uint32_t waves, bool atomics) {
+  const uint64_t turns = uint64_t{lanes} * one.rounds;
+  if (one.name.find("others") != std::string::npos) return uint64_t{waves} * comparing_lanes * one.rounds * 2;
+  if (one.name.find("every") != std::string::npos)
+    return turns * 5 + uint64_t{one.name.find("thread") != std::string::npos ? lanes : waves} * one.rounds;
+  if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // one wave per batch
+  if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * posting_lanes * one.rounds;
+  if (one.name.find("by_lane") != std::string::npos) return turns * 4;
+  for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
+    if (one.name.find(alone) != std::string::npos) return turns;
+  if (one.name.find("several") != std::string::npos) return turns * 4;
+  for (const char* const pairs : {"apart", "sessions", "loaded", "zeroed", "flushed"})
+    if (one.name.find(pairs) != std::string::npos) return turns * 2;
+  return turns * (atomics ? 3 : 2);
+}
+
 namespace {
 
 using xio::emulation::RdmaQueueConfig;
@@ -36,23 +52,6 @@ RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
   config.qpn = qpn;
   if (config.handle != 0) config.handle = qpn + 0x1000;
   return config;
-}
-
-/// Number of operations that a kernel reports.
-uint64_t expected(const Case& one, uint32_t lanes, uint32_t waves, bool atomics) {
-  const uint64_t turns = uint64_t{lanes} * one.rounds;
-  if (one.name.find("others") != std::string::npos) return uint64_t{waves} * comparing_lanes * one.rounds * 2;
-  if (one.name.find("every") != std::string::npos)
-    return turns * 5 + uint64_t{one.name.find("thread") != std::string::npos ? lanes : waves} * one.rounds;
-  if (one.count != 0) return uint64_t{2} * one.blocks * one.rounds;  // one wave per batch
-  if (one.name.find("posts") != std::string::npos) return uint64_t{waves} * posting_lanes * one.rounds;
-  if (one.name.find("by_lane") != std::string::npos) return turns * 4;
-  for (const char* const alone : {"messages", "quiet", "puts", "signals", "receives"})
-    if (one.name.find(alone) != std::string::npos) return turns;
-  if (one.name.find("several") != std::string::npos) return turns * 4;
-  for (const char* const pairs : {"apart", "sessions", "loaded", "zeroed", "flushed"})
-    if (one.name.find(pairs) != std::string::npos) return turns * 2;
-  return turns * (atomics ? 3 : 2);
 }
 
 /// Sends a message for each receive that the device sees. Returns whether there was one.
@@ -182,7 +181,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
 
   Outcome outcome = launch_case(gpu, one, seed, threads, job, [&] {
     for (uint32_t i = 0; i < 1000; ++i) nic.pass();
-    const uint64_t operations = expected(one, lanes, waves, atomics);
+    const uint64_t operations = rdma_operations(one, lanes, waves, atomics);
     std::string error = ends_badly(one) ? complaint_of_bad_end(*report, operations) : complaint(*report, operations);
     for (Pair* pair : {&near, &far})
       for (const std::string& text : pair->model().statistics().violations)

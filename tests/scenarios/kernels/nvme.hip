@@ -3,15 +3,12 @@
 /// @file
 /// @brief The NVMe kernels of the scenarios.
 
-#include <scenarios/kernels/kernel.hpp>
 #include <scenarios/kernels/nvme_buffers.hpp>
 #include <scenarios/kernels/nvme_every.hpp>
 #include <scenarios/kernels/nvme_failures.hpp>
 #include <scenarios/kernels/nvme_others.hpp>
+#include <scenarios/kernels/nvme_small.hip>
 #include <scenarios/kernels/nvme_told.hpp>
-
-using scenarios::NvmeJob;
-using xio::Sharing;
 
 namespace {
 
@@ -25,9 +22,7 @@ struct Hasty : Base {
 
 #define KERNEL(name, ...) SCENARIO(NvmeJob, name, __VA_ARGS__)
 
-KERNEL(thread, write_read<Sharing::thread, xio::Policy<>>)
 KERNEL(thread_deferred, write_read<Sharing::thread, xio::Policy<xio::Deferred<4>>>)
-KERNEL(wave, write_read<Sharing::wave, xio::Policy<>>)
 KERNEL(wave_through, write_read<Sharing::wave, xio::Policy<xio::WriteThrough>>)
 KERNEL(wave_shadow, write_read<Sharing::wave, xio::Policy<>, xio::ShadowDoorbell>)
 KERNEL(wave_placed, write_read<Sharing::wave, xio::Policy<xio::Placed<xio::Memory::host, xio::Memory::device>>>)
@@ -35,21 +30,16 @@ KERNEL(thread_gives_up, gives_up<Sharing::thread>)
 KERNEL(wave_gives_up, gives_up<Sharing::wave>)
 KERNEL(grid_gives_up, gives_up<Sharing::grid>)
 KERNEL(block, write_read<Sharing::block, xio::Policy<>>)
-KERNEL(grid, write_read<Sharing::grid, xio::Policy<>>)
 KERNEL(grid_deferred, write_read<Sharing::grid, xio::Policy<xio::Deferred<8>>>)
 KERNEL(grid_parts, in_parts<xio::Policy<xio::Deferred<4096>>>)
 KERNEL(grid_through, write_read<Sharing::grid, xio::Policy<xio::WriteThrough>>)
 KERNEL(grid_shadow, write_read<Sharing::grid, xio::Policy<>, xio::ShadowDoorbell>)
-KERNEL(thread_session, session<Sharing::thread, xio::Policy<>>)
-KERNEL(wave_session, session<Sharing::wave, xio::Policy<>>)
 KERNEL(wave_tokens, many_tokens<Sharing::wave>)
-KERNEL(grid_tokens, many_tokens<Sharing::grid>)
 KERNEL(wave_batches, batches<xio::Policy<>>)
 KERNEL(wave_batches_through, batches<xio::Policy<xio::WriteThrough>>)
 KERNEL(grid_transfers, transfers)
 KERNEL(grid_transfers_failing, transfers_failing)
 KERNEL(thread_unwaited, unwaited<Sharing::thread>)
-KERNEL(grid_unwaited, unwaited<Sharing::grid>)
 KERNEL(grid_posts, posts<Sharing::grid, Hasty<xio::Policy<>>>)
 KERNEL(grid_deferred_posts, posts<Sharing::grid, xio::Policy<xio::Deferred<4>>>)
 KERNEL(grid_hasty_posts, posts<Sharing::grid, Hasty<xio::Policy<xio::Deferred<4>>>>)
@@ -62,7 +52,6 @@ KERNEL(grid_forgotten, forgotten)
 KERNEL(grid_failing, failing<Sharing::grid>)
 KERNEL(block_failing, failing<Sharing::block>)
 KERNEL(block_others, others<Sharing::block>)
-KERNEL(grid_others, others<Sharing::grid>)
 KERNEL(grid_lost, lost)
 KERNEL(grid_watched, watched<Sharing::grid, false>)
 KERNEL(block_watched, watched<Sharing::block, false>)
@@ -88,15 +77,10 @@ KERNEL(thread_loaded, loaded<Sharing::thread, xio::Policy<xio::Unchecked>>)
 KERNEL(thread_loaded_through, loaded<Sharing::thread, xio::Policy<xio::Unchecked, xio::WriteThrough>>)
 KERNEL(grid_zeroed, zeroed<xio::Policy<>>)
 KERNEL(grid_zeroed_through, zeroed<xio::Policy<xio::WriteThrough>>)
-KERNEL(wave_tail, tail)
 KERNEL(wave_by_lane, by_lane<Sharing::wave, xio::Policy<>>)
 KERNEL(block_by_lane, by_lane<Sharing::block, xio::Policy<>>)
 KERNEL(grid_by_lane, by_lane<Sharing::grid, xio::Policy<>>)
 KERNEL(grid_by_lane_deferred, by_lane<Sharing::grid, xio::Policy<xio::Deferred<8>>>)
-KERNEL(thread_every_call, every_call<Sharing::thread>)
-KERNEL(wave_every_call, every_call<Sharing::wave>)
-KERNEL(block_every_call, every_call<Sharing::block>)
-KERNEL(grid_every_call, every_call<Sharing::grid>)
 KERNEL(thread_mixed, mixed<Sharing::thread>)
 KERNEL(thread_untold, untold<Sharing::thread>)
 KERNEL(grid_untold, untold<Sharing::grid>)
