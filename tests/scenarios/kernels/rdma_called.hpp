@@ -259,12 +259,17 @@ XIO_DEVICE void every_call(const RdmaJob& job) {
 
     const Token last = qp.put(block, from, limit);
     qp.ring();
-    uint32_t taken = 0;
-    const auto take = [&] {
-      taken += qp.drain();
-      return taken != 0 ? Status::ok : Status::pending;
-    };
-    status = first_of({last.status, ask<S>(take, limit)});
+    status = last.status;
+    if constexpr (is_shared<S>) {
+      (void)qp.drain();  // another wave may take the completion
+    } else {
+      uint32_t taken = 0;
+      const auto take = [&] {
+        taken += qp.drain();
+        return taken != 0 ? Status::ok : Status::pending;
+      };
+      status = first_of({last.status, ask<S>(take, limit)});
+    }
     bool right = qp.handle().state == job.handle.state && keeps_time(qp);
     right = right && qp.flush_inbound(limit) == Status::unsupported;
     count(job.report, first_of({status, qp.quiet(limit)}), right, 46);
