@@ -327,32 +327,33 @@ TEMPLATE_LIST_TEST_CASE("A full queue says so, and takes more once something has
   for_each_sharing(make<TestType>, is_full);
 }
 
-TEMPLATE_LIST_TEST_CASE("H14 a device that does nothing: every call ends at its deadline", "", Formats) {
+TEMPLATE_LIST_TEST_CASE("a device that does nothing: every call ends at its deadline", "[H14]", Formats) {
   for_each_sharing(make<TestType>, ends_at_the_deadline);
 }
 
-TEMPLATE_LIST_TEST_CASE("H21 quiet on an idle queue returns at once, any number of times", "", Formats) {
+TEMPLATE_LIST_TEST_CASE("quiet on an idle queue returns at once, any number of times", "[H21]", Formats) {
   for_each_sharing(make<TestType>, is_idle);
 }
 
-TEMPLATE_LIST_TEST_CASE("H16 a failure is told to those whose operation it was, as often as they ask", "", Formats) {
+TEMPLATE_LIST_TEST_CASE("a failure is told to those whose operation it was, as often as they ask", "[H16]", Formats) {
   for_each_sharing(make<TestType>, tells_of_a_failure);
 }
 
-TEMPLATE_LIST_TEST_CASE("H16 tokens of long ago are answered rightly, in any order", "", Formats) {
+TEMPLATE_LIST_TEST_CASE("tokens of long ago are answered rightly, in any order", "[H16]", Formats) {
   for_each_sharing(make<TestType>, answers_late);
 }
 
-TEMPLATE_LIST_TEST_CASE("H14 a broken queue refuses every call at once", "", Formats) {
+TEMPLATE_LIST_TEST_CASE("a broken queue refuses every call at once", "[H14]", Formats) {
   for_each_sharing(make<TestType>, refuses_when_broken);
 }
 
-TEMPLATE_LIST_TEST_CASE("H3 deferred entries wait for more, for ring(), and for nobody who waits for them", "",
+TEMPLATE_LIST_TEST_CASE("deferred entries wait for more, for ring(), and for nobody who waits for them", "[H3]",
                         Formats) {
   for_each_sharing(make<TestType>, waits_unannounced);
 }
 
-TEMPLATE_LIST_TEST_CASE("H37 a batch is posted as a whole or not at all, and tells of its first failure", "", Formats) {
+TEMPLATE_LIST_TEST_CASE("a batch is posted as a whole or not at all, and tells of its first failure", "[H37]",
+                        Formats) {
   for_each_sharing(make<TestType>, posts_batches);
 }
 
@@ -360,6 +361,6 @@ TEMPLATE_LIST_TEST_CASE("A session takes the queue over, and gives it back", "",
   for_each_sharing(make<TestType>, goes_on_in_a_session);
 }
 
-TEMPLATE_LIST_TEST_CASE("H23 lanes of a wave act together, and each is told of its own", "", Formats) {
+TEMPLATE_LIST_TEST_CASE("lanes of a wave act together, and each is told of its own", "[H23]", Formats) {
   for_each_sharing(make<TestType>, acts_in_groups);
 }

@@ -79,7 +79,7 @@ TEST_CASE("several SQs may share a CQ") {
   CHECK(host.admin_code(command(4, 0, 0, 0, 1)) == 0);
 }
 
-TEST_CASE("queues as lists of pages, H25: PC = 0") {
+TEST_CASE("queues as lists of pages: PC = 0", "[H25]") {
   NvmeConfig config = Host::stepped();
   config.contiguous_queues_required = false;
   Host host(config);

@@ -65,7 +65,7 @@ void compare(const std::vector<uint64_t>& samples) {
 
 }  // namespace
 
-TEST_CASE("H31: the deviation comes from all samples, and percentiles agree with sorted samples") {
+TEST_CASE("the deviation comes from all samples, and percentiles agree with sorted samples", "[H31]") {
   std::mt19937_64 random(7);
   std::vector<uint64_t> uniform;
   std::vector<uint64_t> skewed;
@@ -87,7 +87,7 @@ TEST_CASE("H31: the deviation comes from all samples, and percentiles agree with
   CHECK(std::abs(wide.deviation() - 50) < 1e-9);
 }
 
-TEST_CASE("H31: the spread of runs comes from all runs") {
+TEST_CASE("the spread of runs comes from all runs", "[H31]") {
   CHECK(spread_of({}).most == 0);
   const Spread one = spread_of({-7});
   CHECK((one.least == -7 && one.mean == -7 && one.deviation == 0 && one.most == -7));

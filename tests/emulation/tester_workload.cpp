@@ -84,7 +84,7 @@ bool eventually(const std::function<bool()>& condition) {
 
 }  // namespace
 
-TEST_CASE("H32: all queues have commands in flight at the same time") {
+TEST_CASE("all queues have commands in flight at the same time", "[H32]") {
   NvmeOptions options = options_for("emulated");
   options.num_queues = 4;
   Run run(options);
@@ -95,7 +95,7 @@ TEST_CASE("H32: all queues have commands in flight at the same time") {
   CHECK(result.get().completed == 40);
 }
 
-TEST_CASE("H33: one slow operation does not keep the next ones from leaving") {
+TEST_CASE("one slow operation does not keep the next ones from leaving", "[H33]") {
   for (const uint32_t wave_size : {1u, 8u}) {
     NvmeOptions options = options_for("emulated");
     options.depth = 8;
@@ -159,7 +159,7 @@ TEST_CASE("operations beyond MDTS are split and verified") {
   }
 }
 
-TEST_CASE("H29: lost, torn and misdirected writes are found, and where they went") {
+TEST_CASE("lost, torn and misdirected writes are found, and where they went", "[H29]") {
   NvmeOptions options = options_for("emulated");
   options.depth = 8;
   Run run(options);

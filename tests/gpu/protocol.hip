@@ -124,7 +124,7 @@ TEST_CASE("waves transfer more pieces than the queue holds") {
   for (uint32_t i = 0; i < waves; ++i) CHECK(words.as<Notification>()[i].done == per_wave);
 }
 
-TEST_CASE("H14 a block that never fits is refused, not launched") {
+TEST_CASE("a block that never fits is refused, not launched", "[H14]") {
   CHECK_THROWS_AS(host::resident_blocks(gpu::transfers, gpu::wave_size(), size_t{1} << 30), host::Error);
 }
 

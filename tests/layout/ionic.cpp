@@ -143,7 +143,7 @@ static_assert(RecordedBytes("0100015604000000").holds(0, ionic::doorbell(0x456, 
 
 }  // namespace
 
-TEST_CASE("H16 an error is never a success") {
+TEST_CASE("an error is never a success", "[H16]") {
   for (uint32_t value = 0; value < 300; ++value) {
     INFO("status " << value);
     CHECK(ionic::to_status(0, value).is_ok());

@@ -151,7 +151,7 @@ TEST_CASE("words turn round and back") {
   CHECK((bytes[0] == 0x11 && bytes[1] == 0x22 && bytes[2] == 0x33 && bytes[3] == 0x44));
 }
 
-TEST_CASE("H16 every syndrome is an error with a name") {
+TEST_CASE("every syndrome is an error with a name", "[H16]") {
   for (uint32_t value = 0; value < 256; ++value) {
     const auto syndrome = static_cast<mlx5::Syndrome>(value);
     const Status status = mlx5::to_status(syndrome);

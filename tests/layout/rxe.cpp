@@ -28,7 +28,7 @@ using xio::rdma::Work;
 static_assert(XIO_OFFSETOF(rxe::SendWqe, dma) + sizeof(rxe::DmaState) == 208 && sizeof(rxe::SendWqe) == 208);
 static_assert(XIO_OFFSETOF(rxe::ReceiveWqe, dma) + sizeof(rxe::DmaState) == 40 && sizeof(rxe::ReceiveWqe) == 40);
 
-TEST_CASE("H35 pointers follow an entry at once") {
+TEST_CASE("pointers follow an entry at once", "[H35]") {
   struct {
     rxe::SendWqe wqe;
     rxe::Sge sges[2];

@@ -149,18 +149,18 @@ class Split : public QueueProgram {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("H37 a refused claim leaves no trace under any schedule", "", xio::Policy<>, Policy<Deferred<3>>) {
+TEMPLATE_TEST_CASE("a refused claim leaves no trace under any schedule", "[H37]", xio::Policy<>, Policy<Deferred<3>>) {
   explore<Refused<TestType>>(enough, Sizes{4, 4, 4, 2}, 2u);
   explore<Refused<TestType>>(enough, Sizes{2, 2, 2, 1}, 2u);
 }
 
-TEMPLATE_TEST_CASE("H4 fence returns after the caller's operation under any schedule", "", xio::Policy<>,
+TEMPLATE_TEST_CASE("fence returns after the caller's operation under any schedule", "[H4]", xio::Policy<>,
                    Policy<Deferred<2>>) {
   explore<Fenced<TestType>>(enough, Sizes{4, 8, 8, 3}, 2u);
   explore<Fenced<TestType>>(enough, Sizes{4, 8, 8, 2}, 2u);
 }
 
-TEST_CASE("H16 errors reach a waiter or quiet, and are counted out, under any schedule") {
+TEST_CASE("errors reach a waiter or quiet, and are counted out, under any schedule", "[H16]") {
   explore<Failing>(enough, Sizes{4, 8, 4, 2}, 2u);
   explore<Failing>(enough, Sizes{4, 8, 2, 1}, 2u);
 }

@@ -64,27 +64,27 @@ class SubmitAndWait : public QueueProgram {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("H10 H17: two waves, two operations each, on rings that both fill", "", xio::Policy<>,
+TEMPLATE_TEST_CASE("two waves, two operations each, on rings that both fill", "[H10][H17]", xio::Policy<>,
                    Policy<Deferred<2>>, Policy<Deferred<100>>) {
   explore_whole<SubmitAndWait<TestType>>(enough, Sizes{4, 8, 4, 2}, 2u, 2u);
   explore_whole<SubmitAndWait<TestType>>(enough, Sizes{2, 4, 4, 1}, 2u, 2u);
   explore<SubmitAndWait<TestType>>(enough, Sizes{4, 8, 8, 3}, 2u, 2u);
 }
 
-TEST_CASE("H10 H17: two waves on small rings: all schedules") {
+TEST_CASE("two waves on small rings: all schedules", "[H10][H17]") {
   explore_all<SubmitAndWait<xio::Policy<>>>(Sizes{2, 4, 4, 1}, 2u, 1u);
   explore_all<SubmitAndWait<xio::Policy<>>>(Sizes{4, 8, 4, 2}, 2u, 1u);
   explore_all<SubmitAndWait<Policy<Deferred<2>>>>(Sizes{2, 4, 4, 1}, 2u, 1u);
   explore_all<SubmitAndWait<xio::Policy<>>>(Sizes{2, 4, 4, 1}, 2u, 2u);
 }
 
-TEMPLATE_TEST_CASE("H10 H17: three waves, one operation each", "", xio::Policy<>, Policy<Deferred<2>>) {
+TEMPLATE_TEST_CASE("three waves, one operation each", "[H10][H17]", xio::Policy<>, Policy<Deferred<2>>) {
   explore_whole<SubmitAndWait<TestType>>(enough / 4, Sizes{2, 4, 4, 1}, 3u, 1u);
   explore<SubmitAndWait<TestType>>(enough / 4, Sizes{4, 4, 4, 2}, 3u, 1u);
   explore<SubmitAndWait<TestType>>(enough / 4, Sizes{4, 4, 8, 3}, 3u, 1u);
 }
 
-TEST_CASE("H34 shadow doorbells: no kick is lost between a device that falls asleep and two waves") {
+TEST_CASE("shadow doorbells: no kick is lost between a device that falls asleep and two waves", "[H34]") {
   using P = SubmitAndWait<xio::Policy<>, xio::ShadowDoorbell>;
   explore<P>(enough, Sizes{4, 8, 4, 2}, 2u, 2u, true);
   explore<P>(enough, Sizes{4, 8, 8, 3}, 2u, 1u, true);

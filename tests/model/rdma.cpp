@@ -189,7 +189,7 @@ void run_whole(const char* what, const Shape& shape) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("H10 H17: puts of waves that share a queue pair", "", Vendors) {
+TEMPLATE_LIST_TEST_CASE("puts of waves that share a queue pair", "[H10][H17]", Vendors) {
   const uint32_t depth = TestType::depth(TestType::config()) == TestType::config().sq_units ? 4 : 3;
   run_whole<Puts<TestType>>("2 waves x 2, rings of 4", {{4, 8, depth}, 2, 2});
   run_whole<Puts<TestType>>("2 waves x 2, a ring of 2", {{2, 4, 1}, 2, 2});
@@ -199,7 +199,7 @@ TEMPLATE_LIST_TEST_CASE("H10 H17: puts of waves that share a queue pair", "", Ve
   run_whole<Puts<TestType, Policy<Deferred<2>>>>("deferred, 3 waves x 1, a ring of 2", {{2, 4, 1}, 3, 1});
 }
 
-TEMPLATE_LIST_TEST_CASE("H17: puts whose stores are performed late", "", Vendors) {
+TEMPLATE_LIST_TEST_CASE("puts whose stores are performed late", "[H17]", Vendors) {
   run_whole<Puts<TestType>>("late: 2 waves x 1", {{4, 8, 2}, 2, 1, true});
   run_whole<Puts<TestType>>("late: 2 waves x 2, a ring of 2", {{2, 4, 1}, 2, 2, true});
   run_whole<Puts<TestType>>("late: 3 waves x 1, a ring of 2", {{2, 4, 1}, 3, 1, true});
@@ -219,13 +219,13 @@ TEMPLATE_LIST_TEST_CASE("receives of waves that share a queue", "", Vendors) {
   run_whole<Receives<TestType>>("receives, late: 2 waves x 1", {{4, 8, 2, 4}, 2, 1, true});
 }
 
-TEST_CASE("H10 H17: two waves that share a queue pair of a small ring: all schedules") {
+TEST_CASE("two waves that share a queue pair of a small ring: all schedules", "[H10][H17]") {
   explore_all<Puts<Bnxt>>(Shape{{2, 4, 1}, 2, 2});
   explore_all<Puts<Bnxt>>(Shape{{4, 8, 2}, 2, 1, true});
   explore_all<Puts<Bnxt>>(Shape{{2, 4, 1}, 2, 1, false, true});
   explore_all<Receives<Bnxt>>(Shape{{2, 4, 1, 2}, 2, 1});
 }
 
-TEST_CASE("H2: a put while the tickets of the claim word wrap") {
+TEST_CASE("a put while the tickets of the claim word wrap", "[H2]") {
   run_whole<Wraps<Bnxt>>("wraps: 1 wave", {{4, 8, 4}, 2, 1});
 }

@@ -170,7 +170,7 @@ void Storm::submit(Wave& wave) {
 
 }  // namespace
 
-TEST_CASE("H17: doorbells of a storm combine, begin at once, and are not left to one wave") {
+TEST_CASE("doorbells of a storm combine, begin at once, and are not left to one wave", "[H17]") {
   struct Case {
     uint32_t rounds;
     double per_operation;

@@ -63,7 +63,7 @@ TEST_CASE("media errors are reported for the commands that meet them, and for no
   CHECK(queue.quiet(soon()).is_ok());
 }
 
-TEST_CASE("H26 H36: one command is held by the medium, the others overtake it for several laps", "[qemu]") {
+TEST_CASE("one command is held by the medium, the others overtake it for several laps", "[qemu][H26][H36]") {
   if (host_tests::qemu_is_missing()) return;
   const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
   INFO(host_tests::protocol_name(protocol));

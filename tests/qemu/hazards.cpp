@@ -73,7 +73,7 @@ TEST_CASE("doorbells with values that no queue has are ignored, and told to who 
   CHECK(queue.quiet(soon()).is_ok());
 }
 
-TEST_CASE("H24 a completion ring of one entry more than the depth never stops the controller", "[qemu]") {
+TEST_CASE("a completion ring of one entry more than the depth never stops the controller", "[qemu][H24]") {
   if (host_tests::qemu_is_missing()) return;
   const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
   INFO(host_tests::protocol_name(protocol));
@@ -184,7 +184,7 @@ TEST_CASE("a reset with commands in flight: waits end, and recovered queues star
   CHECK(queue.quiet(soon()).is_ok());
 }
 
-TEST_CASE("H34 H5: queues that are made again are heard at their first doorbell, with and without shadow", "[qemu]") {
+TEST_CASE("queues that are made again are heard at their first doorbell, with and without shadow", "[qemu][H34][H5]") {
   if (host_tests::qemu_is_missing()) return;
   const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
   INFO(host_tests::protocol_name(protocol));

@@ -38,7 +38,7 @@ nvme::Command create_sq(uint32_t qid, uint32_t entries, uint32_t cqid) {
 
 }  // namespace
 
-TEST_CASE("H28: admin statuses are told by name", "[qemu]") {
+TEST_CASE("admin statuses are told by name", "[qemu][H28]") {
   if (host_tests::qemu_is_missing()) return;
   const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
   INFO(host_tests::protocol_name(protocol));

@@ -47,7 +47,7 @@ TEST_CASE("QEMU 10 by either protocol", "[qemu]") {
     REQUIRE(host_tests::run(io, nvme::read(8, 8), nvme::ContiguousPages{page.bus()}).is_ok());
 }
 
-TEST_CASE("H28: QEMU 10 with small queues and without shadow doorbells", "[qemu]") {
+TEST_CASE("QEMU 10 with small queues and without shadow doorbells", "[qemu][H28]") {
   const std::string binary = qemu10();
   if (binary.empty()) return;
   QemuOptions options;

@@ -64,7 +64,7 @@ TEST_CASE("queues of every size turn over many times", "[qemu]") {
   CHECK(machine.qemu->doorbell_statistics().words > 0);
 }
 
-TEST_CASE("H34: queues are made again with and without shadow doorbells", "[qemu]") {
+TEST_CASE("queues are made again with and without shadow doorbells", "[qemu][H34]") {
   if (host_tests::qemu_is_missing()) return;
   const QemuProtocol protocol = GENERATE(QemuProtocol::remote, QemuProtocol::qtest);
   const bool shadow = GENERATE(false, true);

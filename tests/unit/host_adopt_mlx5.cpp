@@ -284,7 +284,7 @@ TEST_CASE("what libmlx5 says of a queue pair can forbid its adoption", "[host][r
   }
 }
 
-TEST_CASE("H5 completion queues that are not in their first state are refused", "[host][rdma]") {
+TEST_CASE("completion queues that are not in their first state are refused", "[host][rdma][H5]") {
   const auto with_byte = [](unsigned char owner, size_t place) {
     Adoptable a;
     static_cast<unsigned char*>(a.view.send_cq.buf)[place * 64 + 63] = owner;

@@ -79,7 +79,7 @@ TEST_CASE("what a controller calls itself can be shown", "[host][controller]") {
   CHECK(controller.info().serial == "A\\x1b[31m\\x07\\xff\\x0a B\\\\");
 }
 
-TEST_CASE("H28: the smallest memory page of the controller is honoured", "[host][controller]") {
+TEST_CASE("the smallest memory page of the controller is honoured", "[host][controller][H28]") {
   Fixture fixture;
   fixture.world->mpsmin = 1;
   NvmeController controller = fixture.make();
@@ -172,7 +172,7 @@ TEST_CASE("a controller that does not listen any more is reset by its bus", "[ho
   }
 }
 
-TEST_CASE("H28: every admin status is read and named", "[host][controller]") {
+TEST_CASE("every admin status is read and named", "[host][controller][H28]") {
   Fixture fixture;
   NvmeController controller = fixture.make();
   const auto fail_next = [&](xio::nvme::AdminOpcode opcode, uint16_t field) {
@@ -327,7 +327,7 @@ TEST_CASE("asynchronous events come out of the admin queue in between", "[host][
   CHECK(controller.take_event(shortly)->raw == 0x100);
 }
 
-TEST_CASE("H28: no more namespaces are listed than the controller has", "[host][controller]") {
+TEST_CASE("no more namespaces are listed than the controller has", "[host][controller][H28]") {
   Fixture fixture;
   fixture.world->highest_nsid = GENERATE(0u, 1u, 2u, 2047u, 2048u, 2049u, 2050u, 4999u, 5000u);
   INFO("NN " << fixture.world->highest_nsid);

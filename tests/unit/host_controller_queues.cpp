@@ -94,7 +94,7 @@ TEST_CASE("a queue pair is created and deleted in order, and its handle is compl
   CHECK(fixture.world->memory.size() == before);
 }
 
-TEST_CASE("H28: the doorbell stride is honoured", "[host][queue]") {
+TEST_CASE("the doorbell stride is honoured", "[host][queue][H28]") {
   Queues fixture;
   fixture.world->dstrd = 2;
   NvmeController controller = fixture.make();  // the fake takes admin doorbells at the right offset only
@@ -106,7 +106,7 @@ TEST_CASE("H28: the doorbell stride is honoured", "[host][queue]") {
   CHECK(std::find(fixture.world->log.begin(), fixture.world->log.end(), "open 20") != fixture.world->log.end());
 }
 
-TEST_CASE("H28: the largest queue of the controller is honoured", "[host][queue]") {
+TEST_CASE("the largest queue of the controller is honoured", "[host][queue][H28]") {
   Queues fixture;
   fixture.world->mqes = 31;
   NvmeController controller = fixture.make();
@@ -120,7 +120,7 @@ TEST_CASE("H28: the largest queue of the controller is honoured", "[host][queue]
   CHECK(controller.create_queue(with_depth(1)).handle().sq_mask == 1);
 }
 
-TEST_CASE("H25: queues that need not be contiguous are described by lists of pages", "[host][queue]") {
+TEST_CASE("queues that need not be contiguous are described by lists of pages", "[host][queue][H25]") {
   Queues fixture;
   QueueOptions options = with_depth(5000);
   options.non_contiguous = true;
@@ -384,7 +384,7 @@ TEST_CASE("doorbells are closed before their queues go, whoever takes them", "[h
   }
 }
 
-TEST_CASE("H34: shadow doorbells and EventIdx are zero whenever a queue is created", "[host][queue]") {
+TEST_CASE("shadow doorbells and EventIdx are zero whenever a queue is created", "[host][queue][H34]") {
   Queues fixture;
   fixture.world->dstrd = 1;
   NvmeController controller = fixture.make();

@@ -82,7 +82,7 @@ TEST_CASE("only changes of watched words are forwarded", "[host][proxy]") {
   CHECK(proxy.error().empty());
 }
 
-TEST_CASE("H34: a word that is watched again starts at zero", "[host][proxy]") {
+TEST_CASE("a word that is watched again starts at zero", "[host][proxy][H34]") {
   std::vector<uint32_t> words(word_count);
   Collector collector;
   DoorbellProxy proxy(words.data(), words.size(), collector.forward());

@@ -231,7 +231,7 @@ TEST_CASE("the state of a queue pair is copied to the memory of those who poll i
   CHECK(nearer->held.empty());
 }
 
-TEST_CASE("H5 a completion queue that was not initialised is refused", "[host][rdma]") {
+TEST_CASE("a completion queue that was not initialised is refused", "[host][rdma][H5]") {
   Emulated emulated;
   const DirectQueues queues = emulated.queues();
   std::memset(queues.cq.entries, 0, size_t{queues.cq.count} * 64);
@@ -239,7 +239,7 @@ TEST_CASE("H5 a completion queue that was not initialised is refused", "[host][r
                  "its send completion queue holds an entry at 0 that was not polled"));
 }
 
-TEST_CASE("H24 no more is in flight than the completion queue holds", "[host][rdma]") {
+TEST_CASE("no more is in flight than the completion queue holds", "[host][rdma][H24]") {
   Emulated emulated;
   DirectQueues queues = emulated.queues();
   CHECK(DirectQueuePair<Kit::Vendor>(queues).handle().depth == 128);

@@ -84,7 +84,7 @@ TEST_CASE("mix is the finaliser of SplitMix64") {
   }
 }
 
-TEST_CASE("H29 Two blocks that changed places are both reported, with the block that each holds") {
+TEST_CASE("Two blocks that changed places are both reported, with the block that each holds", "[H29]") {
   Medium medium = written(1000);
   REQUIRE(wrong_blocks(medium).empty());
   std::swap(medium[17], medium[801]);

@@ -11,7 +11,7 @@ using xio::DoorbellTarget;
 using xio::MmioDoorbell;
 using xio::ShadowDoorbell;
 
-TEST_CASE("H34 a device that sleeps at an index is woken by every step past it") {
+TEST_CASE("a device that sleeps at an index is woken by every step past it", "[H34]") {
   for (const uint32_t size : {2u, 3u, 8u, 64u}) {
     for (uint32_t before = 0; before < size; ++before) {
       for (uint32_t steps = 1; steps < size; ++steps) {
@@ -29,7 +29,7 @@ TEST_CASE("H34 a device that sleeps at an index is woken by every step past it")
   }
 }
 
-TEST_CASE("H34 a device that is ahead in its looks is left alone") {
+TEST_CASE("a device that is ahead in its looks is left alone", "[H34]") {
   // 16-bit indices without a wrap: the event index lies behind what was announced before.
   for (uint32_t before = 100; before < 200; ++before) {
     for (uint32_t event = 50; event < before; ++event) {
@@ -39,7 +39,7 @@ TEST_CASE("H34 a device that is ahead in its looks is left alone") {
   }
 }
 
-TEST_CASE("H34 the shadow is stored each time, the register only where the device asks for it") {
+TEST_CASE("the shadow is stored each time, the register only where the device asks for it", "[H34]") {
   uint32_t word = 77;
   uint32_t shadow = 0;
   uint32_t event = 0;

@@ -47,7 +47,7 @@ void device(Shared& shared) {
 
 }  // namespace
 
-TEST_CASE("H27 H9: an entry is seen with its doorbell, a completion with all of its words and its data") {
+TEST_CASE("an entry is seen with its doorbell, a completion with all of its words and its data", "[H27][H9]") {
   Shared shared;
   std::thread other([&] { device(shared); });
   uint64_t wrong = 0;
@@ -78,7 +78,7 @@ TEST_CASE("H27 H9: an entry is seen with its doorbell, a completion with all of 
   CHECK(wrong == 0);
 }
 
-TEST_CASE("H27 a word that a drain or a peer writes is seen with what was stored before it") {
+TEST_CASE("a word that a drain or a peer writes is seen with what was stored before it", "[H27]") {
   uint64_t word = 0;
   std::vector<uint64_t> data(512);
   std::thread peer([&] {
@@ -97,7 +97,7 @@ TEST_CASE("H27 a word that a drain or a peer writes is seen with what was stored
   CHECK(wrong == 0);
 }
 
-TEST_CASE("H27 publish and observe carry what one wave stored to another") {
+TEST_CASE("publish and observe carry what one wave stored to another", "[H27]") {
   uint64_t turn = 0;
   uint64_t payload = 0;  // plain: only the turn protects it
   const auto wave = [&](uint64_t self) {

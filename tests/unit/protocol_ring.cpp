@@ -32,14 +32,14 @@ void for_all(uint32_t largest, Check check) {
 
 }  // namespace
 
-TEST_CASE("H2 slot and phase of every counter value, for every ring size") {
+TEST_CASE("slot and phase of every counter value, for every ring size", "[H2]") {
   for_all(65536, [](uint32_t size, uint64_t index) {
     return xio::ring::slot(index, size - 1) == index % size &&
            xio::ring::phase(index, size - 1) == ((index / size) % 2 == 0);
   });
 }
 
-TEST_CASE("H2 a counter is found again from its low bits and a bound that is known") {
+TEST_CASE("a counter is found again from its low bits and a bound that is known", "[H2]") {
   for_all(65536, [](uint32_t size, uint64_t known) {
     bool right = true;
     for (const uint64_t ahead : {uint64_t{0}, uint64_t{1}, uint64_t{size} / 2, uint64_t{size} - 1}) {
@@ -50,7 +50,7 @@ TEST_CASE("H2 a counter is found again from its low bits and a bound that is kno
   });
 }
 
-TEST_CASE("H2 a completion slot knows its lap at every counter value") {
+TEST_CASE("a completion slot knows its lap at every counter value", "[H2]") {
   using xio::nvme::detail::Outcome;
   std::vector<xio::nvme::CompletionSlot> slots(32768);
   for_all(32768, [&](uint32_t size, uint64_t ticket) {

@@ -35,7 +35,7 @@ std::vector<uint64_t> corners() {
 }
 }  // namespace
 
-TEST_CASE("H37 a piece is inside its memory, for every sign and carry") {
+TEST_CASE("a piece is inside its memory, for every sign and carry", "[H37]") {
   const std::vector<uint64_t> values = corners();
   std::vector<uint32_t> lengths;
   for (const uint64_t value : values) lengths.push_back(static_cast<uint32_t>(value));
@@ -62,7 +62,7 @@ TEST_CASE("H37 a piece is inside its memory, for every sign and carry") {
   CHECK(inside > values.size());
 }
 
-TEST_CASE("H37 both pieces of a transfer in one test") {
+TEST_CASE("both pieces of a transfer in one test", "[H37]") {
   const RemoteMemory remote{0x1000, 4096, 1};
   const Region local{0x2000, 64, 2};
   CHECK((remote.at(0, 64).reach & local.at(0, 64).reach).status() == Status::ok);

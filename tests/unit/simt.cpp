@@ -84,7 +84,7 @@ TEST_CASE("Exchange within quads transposes a 4 x 4 tile") {
   });
 }
 
-TEST_CASE("H23 Only a part of the lanes is active") {
+TEST_CASE("Only a part of the lanes is active", "[H23]") {
   const uint32_t wave_size = GENERATE(8u, 32u, 64u);
   const std::string part = GENERATE("upper half", "odd", "one", "none but the last", "all but the first");
   const auto takes_part = [&](uint32_t lane) {
