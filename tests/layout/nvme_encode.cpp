@@ -39,6 +39,13 @@ TEST_CASE("each flag is one bit of dword 12") {
   CHECK(bits(nvme::read(0, 65536)) == 0xffff);
 }
 
+TEST_CASE("deallocate: ranges -> Dataset Management with its attribute, and the count less one") {
+  const nvme::Sqe entry = nvme::encode(nvme::deallocate(3).nsid(1), 11, {0x55555715c000, 0});
+  CHECK(entry.cdw0 == (11u << 16 | 0x09));
+  CHECK(entry.cdw10 == 2);
+  CHECK(entry.cdw11 == 1u << 2);
+}
+
 TEST_CASE("command identifier, fused bits and SGL bit join the opcode") {
   const nvme::DataPointer sgl{0x1122334455667788, 0x99aabbccddeeff00, true};
   const nvme::Sqe entry = nvme::encode(nvme::compare(1, 1).fused_first(), 0xfedc, sgl);

