@@ -26,12 +26,12 @@ foreach(page IN ITEMS docs/getting-started.md docs/internals/laboratory.md LISTS
     COMMAND ${CMAKE_COMMAND} -E env "PATH=${docs_path}" ${docs_dir}/typed.py ${PROJECT_SOURCE_DIR} ${page} ${docs_kinds})
 endforeach()
 
-xio_register_test(NAME docs.words LABELS docs COMMAND ${docs_dir}/words.py ${PROJECT_SOURCE_DIR})
-xio_register_test(NAME docs.claims LABELS docs COMMAND ${docs_dir}/claims.py ${PROJECT_SOURCE_DIR})
-xio_register_test(NAME docs.lists LABELS docs COMMAND ${docs_dir}/lists.py ${PROJECT_SOURCE_DIR})
-xio_register_test(NAME docs.names LABELS docs COMMAND ${docs_dir}/names.py ${PROJECT_SOURCE_DIR})
-xio_register_test(NAME docs.hazards LABELS docs COMMAND ${docs_dir}/hazards.py ${PROJECT_SOURCE_DIR})
-xio_register_test(NAME docs.picture LABELS docs COMMAND ${PROJECT_SOURCE_DIR}/docs/pictures/draw.py
+xio_register_test(NAME docs.words LABELS docs once COMMAND ${docs_dir}/words.py ${PROJECT_SOURCE_DIR})
+xio_register_test(NAME docs.claims LABELS docs once COMMAND ${docs_dir}/claims.py ${PROJECT_SOURCE_DIR})
+xio_register_test(NAME docs.lists LABELS docs once COMMAND ${docs_dir}/lists.py ${PROJECT_SOURCE_DIR})
+xio_register_test(NAME docs.names LABELS docs once COMMAND ${docs_dir}/names.py ${PROJECT_SOURCE_DIR})
+xio_register_test(NAME docs.hazards LABELS docs once COMMAND ${docs_dir}/hazards.py ${PROJECT_SOURCE_DIR})
+xio_register_test(NAME docs.picture LABELS docs once COMMAND ${PROJECT_SOURCE_DIR}/docs/pictures/draw.py
   ${PROJECT_SOURCE_DIR}/docs/pictures/queue-protocol.txt ${PROJECT_SOURCE_DIR}/docs/pictures/queue-protocol.svg --check)
 xio_register_test(NAME docs.code LABELS docs once
   COMMAND ${docs_dir}/code.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${XIO_TESTS_CXX} -std=c++17 -Wall -Wextra -Werror -Wno-unused
