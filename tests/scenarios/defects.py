@@ -151,7 +151,7 @@ def run(program, arguments):
 def page():
     """The table, which fits the headers, as the page shows it."""
     list(headers())
-    text = "\n## Defects\n\nA defect is put into the body of each call on purpose; the case notices it on every executor but those that are named.\n\n"
+    text = "\n## Defects\n\nA defect is put into the body of each call on purpose; the nightly tests `executors.defects.*` require that the case notices it on every executor but those that are named.\n\n"
     text += "| call | defect | case | not noticed by |\n|---|---|---|---|\n"
     for one in rows():
         case = f"`{one.case}`" if one.case != "-" else "-"
