@@ -89,6 +89,9 @@ constexpr bool branches_are_cheap = XIO_ARCH_HOST;
 /// Whether code used at several places of a kernel should be called instead of repeated at each.
 constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
 
+/// Whether observe() takes no longer than load(), and a fence after it much longer: each look of a lane then acquires.
+constexpr bool looks_acquire = XIO_ARCH_NVPTX;
+
 /// Whether lanes act apart from others only where a branch separates them; else a mask is enough (alike()).
 constexpr bool branches_separate_lanes = XIO_ARCH_AMDGCN;
 

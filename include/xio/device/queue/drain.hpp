@@ -81,7 +81,11 @@ XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Source& source, G
   if (is_shared<S> && !claim_drain(engine.state(), group)) return false;
   const uint64_t head = group.agreed(engine.cq_head());
   found = {head, 0};
-  if (!is_shared<S> || group.leads()) found.word = source.look(is_shared<S> ? head : head + group.rank());
+  if constexpr (!is_shared<S> && arch::looks_acquire) {
+    found.word = source.observe(head + group.rank());  // order: valid bit before rest
+  } else if (!is_shared<S> || group.leads()) {
+    found.word = source.look(is_shared<S> ? head : head + group.rank());
+  }
   if (XIO_LIKELY(group.any(group.rank() == 0 && source.is_new(found.word, head, 0)))) return true;
   if constexpr (is_shared<S>) leave_drain(engine.state(), group);
   return false;
@@ -97,7 +101,8 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
   const uint32_t position = group.rank();
   const uint64_t mine = found.head + position;
   const uint64_t word = is_shared<S> ? source.observe(mine) : found.word;
-  if constexpr (!is_shared<S>) arch::order_loads<arch::Scope::system>();  // order: valid bit before rest
+  // order: valid bit before rest
+  if constexpr (!is_shared<S> && !arch::looks_acquire) arch::order_loads<arch::Scope::system>();
   const bool fresh = S == Sharing::thread || source.is_new(word, found.head, position);
 
   // 2. Judge. Only consecutive entries from the head are taken: a device may write entries of one lap in any order.
