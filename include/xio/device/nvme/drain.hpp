@@ -117,9 +117,7 @@ class TableSink {
       : engine_(engine), table_(table), record_(record) {}
 
   template <bool Errors, class Source>
-  XIO_DEVICE_INLINE bool judge(const Source&, Group<sharing>, uint64_t word, uint64_t index, bool fresh) {
-    const int64_t reserved = protocol::claimed_or_broken(engine_);
-    index_ = index;
+  XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing>, uint64_t word, uint64_t index, bool fresh) {
     key_ = CompletionFormat::key(word);
     if constexpr (Policy::notifications) {
       is_notified_ = (key_ & notified_bit) != 0;
@@ -127,16 +125,18 @@ class TableSink {
     }
     status_ = CompletionFormat::status(word);
     slot_ = &ring::element(table_.slots, table_.slot_mask, key_);
-    bool stray = false;
+    // Under way together, and waited for once.
+    const int64_t reserved = protocol::claimed_or_broken(engine_);
     if (sharing == Sharing::thread || fresh) {
-      // The slot holds the lap in flight. If there is none, or the key is beyond the slots, the ticket is not claimed
-      // yet.
       before_ = protocol::read<sharing>(slot_->word);
-      ticket_ = (before_ >> 16) + key_;
-      stray = static_cast<int64_t>(ticket_) >= reserved;  // bound: tickets in flight
-      // bound: completions to operations in flight. One more is a duplicate.
-      if constexpr (sharing != Sharing::thread) stray = stray || static_cast<int64_t>(index) >= reserved;
+      result_ = source.result(index);
     }
+    // The slot holds the lap in flight. If there is none, or the key is beyond the slots, the ticket is not claimed
+    // yet.
+    ticket_ = (before_ >> 16) + key_;
+    bool stray = static_cast<int64_t>(ticket_) >= reserved;  // bound: tickets in flight
+    // bound: completions to operations in flight. One more is a duplicate.
+    if constexpr (sharing != Sharing::thread) stray = (stray || static_cast<int64_t>(index) >= reserved) && fresh;
     return stray;
   }
 
@@ -145,7 +145,7 @@ class TableSink {
   }
 
   template <bool Errors, class Source>
-  XIO_DEVICE_INLINE void record(const Source& source, Group<sharing> group, bool hit) {
+  XIO_DEVICE_INLINE void record(const Source&, Group<sharing> group, bool hit) {
     const bool errors = Errors && is_special(hit);
     bool failed = errors && CompletionFormat::is_error(status_);
     bool leaves = false;
@@ -176,13 +176,12 @@ class TableSink {
     }
     Notification* target = nullptr;
     if (hit) {
-      const uint64_t result = source.result(index_);
       if constexpr (Policy::notifications) {
-        if (is_notified_) target = tell_kept(result);
+        if (is_notified_) target = tell_kept();
       }
       const uint64_t next = ((before_ >> 16) + table_.slot_mask + 1) << 16 | status_;
       if constexpr (is_shared<sharing>) {
-        arch::store<scope>(&slot_->result, result);  // order: result before end
+        arch::store<scope>(&slot_->result, result_);  // order: result before end
         if (XIO_UNLIKELY(leaves)) {
           // A waiter may have marked it meanwhile, and another found it in the log.
           const uint64_t last = arch::publish_exchange<scope>(&slot_->word, next);
@@ -194,14 +193,14 @@ class TableSink {
           arch::publish<scope>(&slot_->word, next);
         }
       } else {
-        slot_->result = result;
+        slot_->result = result_;
         slot_->word = next;
       }
       if constexpr (Record::kept) {
         record_.hit = true;
         record_.ticket = ticket_;
         record_.status = status_ & ~seen_bit;
-        record_.result = result;
+        record_.result = result_;
       }
     }
     if constexpr (Policy::notifications) {
@@ -242,11 +241,11 @@ class TableSink {
   }
 
   /// Stores the result for an owner that keeps it; returns the notification if there is one instead.
-  XIO_DEVICE_INLINE Notification* tell_kept(uint64_t result) const {
+  XIO_DEVICE_INLINE Notification* tell_kept() const {
     const uint64_t address = notified();
     if (XIO_LIKELY((address & 3) == 0)) return reinterpret_cast<Notification*>(address);
     auto* const kept = reinterpret_cast<KeptResult*>(address - KeptResult::mark);
-    arch::store<arch::Scope::system>(&kept->result, result);  // order: kept result before end
+    arch::store<arch::Scope::system>(&kept->result, result_);  // order: kept result before end
     arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | (status_ & ~seen_bit));
     return nullptr;
   }
@@ -255,9 +254,9 @@ class TableSink {
   const CompletionTable table_;
   Record& record_;
   CompletionSlot* slot_ = nullptr;
-  uint64_t index_ = 0;
   uint64_t before_ = 0;  ///< the slot's word before the completion
   uint64_t ticket_ = 0;
+  uint64_t result_ = 0;
   uint64_t status_ = 0;  ///< reported by the device; with seen_bit if it counts as waited for
   uint32_t key_ = 0;
   bool is_notified_ = false;  ///< the lane's operation has a notification

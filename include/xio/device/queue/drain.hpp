@@ -105,6 +105,10 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
   if constexpr (!is_shared<S> && !arch::looks_acquire) arch::order_loads<arch::Scope::system>();
   const bool fresh = S == Sharing::thread || source.is_new(word, found.head, position);
 
+  // Under way with what judge() loads. Only a drain changes it.
+  QueueState& state = engine.state();
+  const uint64_t acknowledged = read<S>(state.acknowledged);
+
   // 2. Judge. Only consecutive entries from the head are taken: a device may write entries of one lap in any order.
   const bool stray = sink.template judge<Errors>(source, group, word, mine, fresh);
   uint32_t taken = 1;
@@ -129,9 +133,8 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
 
     // 4. Acknowledge. While fewer entries are unacknowledged than the ring has to spare, `depth` operations in flight
     // cannot overrun it.
-    QueueState& state = engine.state();
     const uint64_t head = found.head + taken;
-    const auto unacknowledged = static_cast<uint32_t>(head - read<S>(state.acknowledged));
+    const auto unacknowledged = static_cast<uint32_t>(head - acknowledged);
     // bound: unacknowledged completions
     if (group.any(unacknowledged + engine.depth() >= source.mask)) {
       group.before_writing();
