@@ -92,6 +92,9 @@ constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
 /// Whether observe() takes no longer than load(), and a fence after it much longer: each look of a lane then acquires.
 constexpr bool looks_acquire = XIO_ARCH_NVPTX;
 
+/// Whether loads that may be in vain are worth the time that they save, and the registers that they take.
+constexpr bool loads_ahead = !XIO_ARCH_AMDGCN;
+
 /// Whether lanes act apart from others only where a branch separates them; else a mask is enough (alike()).
 constexpr bool branches_separate_lanes = XIO_ARCH_AMDGCN;
 

@@ -145,7 +145,7 @@ class QueueEngine {
     uint32_t taken = 0;
     protocol::Found found{};
     const auto source = cq(telemetry);
-    if (protocol::nobody_drains(state(), group) && protocol::begin_drain(*this, source, group, found)) {
+    if (protocol::begin_drain(*this, source, group, found)) {
       if constexpr (!is_shared<S> && !arch::calls_save_registers) {
         taken = take_completions<false>(source, group, found, record);
         if (XIO_UNLIKELY(taken == protocol::met_error)) {
@@ -164,7 +164,7 @@ class QueueEngine {
 
  private:
   /// drain() as one copy per kernel. Its parameters are single words, since these are passed in registers.
-  /// @param seen the result of begin_drain(); empty: drain_once() calls it
+  /// @param seen the result of begin_drain(); of a shared queue nothing, since drain_once() calls it
   template <class... Seen>
   XIO_LEAF XIO_DEVICE static uint32_t drain_once(QueueState* state, const Cqe* cq, CompletionSlot* slots,
                                                  FailureLog* failures, Notification** notifications, uint32_t* doorbell,
@@ -188,10 +188,12 @@ class QueueEngine {
     detail::NoRecord none;
     const Group<S> group(lanes);
     const QueueEngine engine(q, lanes);
-    protocol::Found found{seen...};
+    protocol::Found found{};
     const auto source = engine.cq(off);
-    if constexpr (sizeof...(seen) == 0) {
-      if (!protocol::begin_drain(engine, source, group, found)) return 0;
+    if constexpr (is_shared<S>) {
+      if (!protocol::begin_drain(engine, source, group, {}, 1, found)) return 0;
+    } else {
+      found = {seen...};
     }
     return engine.template take_completions<true>(source, group, found, none);
   }

@@ -39,7 +39,6 @@ constexpr uint32_t met_error = ~0u;
 template <Sharing S>
 XIO_DEVICE_INLINE bool nobody_drains(QueueState& state, Group<S> group) {
   if constexpr (is_shared<S>) {
-    // check: nobody drains
     return group.any(group.leads() && arch::load<state_scope<S>>(&state.draining) == 0);
   } else {
     return true;
@@ -49,12 +48,13 @@ XIO_DEVICE_INLINE bool nobody_drains(QueueState& state, Group<S> group) {
 /// Makes the group the only one that polls a shared queue for completions and takes them, if there is none yet, until
 /// it stores 0 in QueueState::draining or calls leave_drain(). All lanes see what the previous group stored. Never
 /// waits.
+/// @param tries whether to try it; the leader's counts
 template <Sharing S>
-XIO_DEVICE_INLINE bool claim_drain(QueueState& state, Group<S> group) {
+XIO_DEVICE_INLINE bool claim_drain(QueueState& state, Group<S> group, bool tries = true) {
   uint32_t idle = 0;
   bool claimed = false;
   // check: one group drains
-  if (group.leads()) claimed = arch::compare_exchange_acquire<state_scope<S>>(&state.draining, idle, 1u);
+  if (group.leads() && tries) claimed = arch::compare_exchange_acquire<state_scope<S>>(&state.draining, idle, 1u);
   if (!group.any(claimed)) return false;
   // Only the leader has acquired, and a vote orders nothing.
   group.converge();
@@ -71,24 +71,70 @@ XIO_DEVICE_INLINE void leave_drain(QueueState& state, Group<S> group) {
 /// Result of begin_drain().
 struct Found {
   uint64_t head;  ///< index of the first unread entry
-  uint64_t word;  ///< word of the lane's entry, or of the first unread entry if the queue is shared
+  uint64_t word;  ///< word of the lane's entry
 };
 
+/// What a group saw of a queue before it drains: of a shared one the leader alone, and the head with
+/// arch::loads_ahead.
+struct Glimpse {
+  uint32_t draining = 0;
+  uint64_t head = 0;
+};
+
+/// Loads what begin_drain() needs first, so that it is under way together with other loads of the caller.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Glimpse glimpse(const Engine& engine, Group<S> group) {
+  Glimpse seen;
+  if (!is_shared<S> || group.leads()) {
+    if constexpr (is_shared<S>) seen.draining = arch::load<state_scope<S>>(&engine.state().draining);
+    if constexpr (!is_shared<S> || arch::loads_ahead) seen.head = engine.cq_head();
+  }
+  return seen;
+}
+
+/// begin_drain() of a shared queue.
+template <class Engine, class Source, Sharing S>
+XIO_DEVICE_INLINE bool begin_shared_drain(const Engine& engine, const Source& source, Group<S> group,
+                                          const Glimpse& seen, uint32_t looks, Found& found) {
+  const bool idle = seen.draining == 0;  // check: nobody drains
+  if (!claim_drain(engine.state(), group, idle)) return false;
+  uint64_t head = group.from_leader(arch::loads_ahead ? seen.head : engine.cq_head());
+  for (;;) {
+    // Under way with the looks, which are at the wrong place if another group drained between the glimpse and the
+    // claim.
+    const uint64_t now = arch::loads_ahead ? engine.cq_head() : head;
+    found = {head, source.observe(head + group.rank())};  // order: valid bit before rest
+    const bool current = now == head;                     // check: the head as the claim found it
+    if (XIO_LIKELY(group.any(group.leads() && current && source.is_new(found.word, head, 0)))) return true;
+    if (group.any(group.leads() && current) && --looks == 0) break;
+    head = group.from_leader(now);
+  }
+  leave_drain(engine.state(), group);
+  return false;
+}
+
 /// Whether a completion is available and the group may take it. Only one group at a time polls a shared queue, since
-/// its completions may be in distant memory. Call if nobody_drains().
+/// its completions may be in distant memory.
+/// @param seen a glimpse() of the group, after which it has not drained
+/// @param looks how often the group may look; at least once
+template <class Engine, class Source, Sharing S>
+XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Source& source, Group<S> group, const Glimpse& seen,
+                                   uint32_t looks, Found& found) {
+  if constexpr (is_shared<S>) {
+    return begin_shared_drain(engine, source, group, seen, looks, found);
+  } else {
+    const uint64_t index = seen.head + group.rank();
+    do {
+      // order: valid bit before rest
+      found = {seen.head, arch::looks_acquire ? source.observe(index) : source.look(index)};
+      if (XIO_LIKELY(group.any(group.rank() == 0 && source.is_new(found.word, seen.head, 0)))) return true;
+    } while (--looks != 0);
+    return false;
+  }
+}
 template <class Engine, class Source, Sharing S>
 XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Source& source, Group<S> group, Found& found) {
-  if (is_shared<S> && !claim_drain(engine.state(), group)) return false;
-  const uint64_t head = group.agreed(engine.cq_head());
-  found = {head, 0};
-  if constexpr (!is_shared<S> && arch::looks_acquire) {
-    found.word = source.observe(head + group.rank());  // order: valid bit before rest
-  } else if (!is_shared<S> || group.leads()) {
-    found.word = source.look(is_shared<S> ? head : head + group.rank());
-  }
-  if (XIO_LIKELY(group.any(group.rank() == 0 && source.is_new(found.word, head, 0)))) return true;
-  if constexpr (is_shared<S>) leave_drain(engine.state(), group);
-  return false;
+  return begin_drain(engine, source, group, glimpse(engine, group), 1, found);
 }
 
 /// Takes the available completions, at most one per lane of `group`; after begin_drain(). Returns how many were taken.
@@ -100,7 +146,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
   // 1. Read. Without this order, the rest of an entry could be loaded before its valid bit, and be stale.
   const uint32_t position = group.rank();
   const uint64_t mine = found.head + position;
-  const uint64_t word = is_shared<S> ? source.observe(mine) : found.word;
+  const uint64_t word = found.word;
   // order: valid bit before rest
   if constexpr (!is_shared<S> && !arch::looks_acquire) arch::order_loads<arch::Scope::system>();
   const bool fresh = S == Sharing::thread || source.is_new(word, found.head, position);
@@ -151,7 +197,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
     sink.advance(group, head);
   }
   if constexpr (is_shared<S>) {
-    if (group.leads()) arch::publish<state_scope<S>>(&engine.state().draining, 0u);
+    if (group.leads()) arch::publish<state_scope<S>>(&state.draining, 0u);
   }
   return taken;
 }
