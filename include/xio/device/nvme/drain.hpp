@@ -113,11 +113,14 @@ class TableSink {
   using Policy = typename Engine::Policy;
 
  public:
+  /// Whether the entries behind those of a drain are looked at while it waits for the rest of its own.
+  static constexpr bool looks_ahead = is_shared<sharing> && arch::loads_ahead;
+
   XIO_DEVICE_INLINE TableSink(const Engine& engine, const CompletionTable& table, Record& record)
       : engine_(engine), table_(table), record_(record) {}
 
   template <bool Errors, class Source>
-  XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing>, uint64_t word, uint64_t index, bool fresh) {
+  XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing> group, uint64_t word, uint64_t index, bool fresh) {
     key_ = CompletionFormat::key(word);
     if constexpr (Policy::notifications) {
       is_notified_ = (key_ & notified_bit) != 0;
@@ -131,6 +134,10 @@ class TableSink {
       before_ = protocol::read<sharing>(slot_->word);
       result_ = source.result(index);
     }
+    if constexpr (looks_ahead) {
+      following_ = group.leading(fresh);
+      ahead_ = source.observe(index + following_);  // order: valid bit before rest
+    }
     // The slot holds the lap in flight. If there is none, or the key is beyond the slots, the ticket is not claimed
     // yet.
     ticket_ = (before_ >> 16) + key_;
@@ -138,6 +145,15 @@ class TableSink {
     // bound: completions to operations in flight. One more is a duplicate.
     if constexpr (sharing != Sharing::thread) stray = (stray || static_cast<int64_t>(index) >= reserved) && fresh;
     return stray;
+  }
+
+  /// Whether completions follow the `taken` ones that the calling lane's group may take next: found on the way.
+  template <class Source>
+  XIO_DEVICE_INLINE bool finds_more(const Source& source, Group<sharing> group, uint32_t taken,
+                                    protocol::Found& found) const {
+    if (taken != following_) return false;
+    found = {found.head + taken, ahead_};
+    return group.any(group.leads() && source.is_new(found.word, found.head, 0));
   }
 
   XIO_DEVICE_INLINE bool is_special(bool present) const {
@@ -257,7 +273,9 @@ class TableSink {
   uint64_t before_ = 0;  ///< the slot's word before the completion
   uint64_t ticket_ = 0;
   uint64_t result_ = 0;
-  uint64_t status_ = 0;  ///< reported by the device; with seen_bit if it counts as waited for
+  uint64_t status_ = 0;     ///< reported by the device; with seen_bit if it counts as waited for
+  uint64_t ahead_ = 0;      ///< the word of an entry behind those of this drain
+  uint32_t following_ = 0;  ///< new entries from the head on
   uint32_t key_ = 0;
   bool is_notified_ = false;  ///< the lane's operation has a notification
 };

@@ -163,6 +163,9 @@ class QueueEngine {
   }
 
  private:
+  /// Drains of a shared queue, one after the other, before another group's turn comes.
+  static constexpr uint32_t most_drains = 8;
+
   /// drain() as one copy per kernel. Its parameters are single words, since these are passed in registers.
   /// @param seen the result of begin_drain(); of a shared queue nothing, since drain_once() calls it
   template <class... Seen>
@@ -208,8 +211,22 @@ class QueueEngine {
   template <bool Errors, class Source, class Record>
   XIO_DEVICE_INLINE uint32_t take_completions(const Source& source, Group<S> group, const protocol::Found& found,
                                               Record& record) const {
-    detail::TableSink<QueueEngine, Record> sink(*this, table(), record);
-    return protocol::drain<Errors>(*this, source, sink, group, found);
+    using Sink = detail::TableSink<QueueEngine, Record>;
+    if constexpr (Sink::looks_ahead) {
+      uint32_t all = 0;
+      protocol::Found next = found;
+      for (uint32_t left = most_drains; left != 0; --left) {
+        Sink sink(*this, table(), record);
+        const uint32_t taken = protocol::drain<Errors, true>(*this, source, sink, group, next);
+        all += taken;
+        if (!sink.finds_more(source, group, taken, next)) break;
+      }
+      protocol::end_drain(state(), group);
+      return all;
+    } else {
+      Sink sink(*this, table(), record);
+      return protocol::drain<Errors>(*this, source, sink, group, found);
+    }
   }
 
   /// Drain with error handling: out of line on a CPU only, since a GPU has enough registers, and no cheap calls.

@@ -68,6 +68,14 @@ XIO_DEVICE_INLINE void leave_drain(QueueState& state, Group<S> group) {
   if (group.leads()) arch::exchange<state_scope<S>>(&state.draining, 0u);
 }
 
+/// Lets other groups drain a shared queue, after drain().
+template <Sharing S>
+XIO_DEVICE_INLINE void end_drain(QueueState& state, Group<S> group) {
+  if constexpr (is_shared<S>) {
+    if (group.leads()) arch::publish<state_scope<S>>(&state.draining, 0u);
+  }
+}
+
 /// Result of begin_drain().
 struct Found {
   uint64_t head;  ///< index of the first unread entry
@@ -139,7 +147,8 @@ XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Source& source, G
 
 /// Takes the available completions, at most one per lane of `group`; after begin_drain(). Returns how many were taken.
 /// @tparam Errors whether failed operations are handled; if not, on queues that are not shared, it returns met_error.
-template <bool Errors, class Engine, class Source, class Sink, Sharing S>
+/// @tparam Keeps whether the caller calls end_drain() for a shared queue
+template <bool Errors, bool Keeps = false, class Engine, class Source, class Sink, Sharing S>
 XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sink& sink, Group<S> group,
                                  const Found& found) {
   static_assert(Errors || !is_shared<S>, "a shared queue must have been claimed");
@@ -196,9 +205,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
     // 5. Advance.
     sink.advance(group, head);
   }
-  if constexpr (is_shared<S>) {
-    if (group.leads()) arch::publish<state_scope<S>>(&state.draining, 0u);
-  }
+  if constexpr (!Keeps) end_drain(state, group);
   return taken;
 }
 
