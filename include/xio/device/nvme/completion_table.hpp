@@ -88,7 +88,13 @@ XIO_DEVICE_INLINE Outcome look_up(const CompletionSlot* slots, uint32_t slot_mas
 /// shows it.
 template <Sharing S>
 XIO_DEVICE_INLINE bool has_ended(const CompletionSlot* slots, uint32_t slot_mask, uint64_t ticket, uint32_t& bad) {
-  const uint64_t word = protocol::read<S>(ring::element(slots, slot_mask, ticket).word);
+  const uint64_t& where = ring::element(slots, slot_mask, ticket).word;
+  uint64_t word = 0;
+  if constexpr (is_shared<S> && arch::looks_acquire) {
+    word = arch::observe<state_scope<S>>(&where);  // order: completion before data
+  } else {
+    word = protocol::read<S>(where);
+  }
   const uint64_t success = lap_end(ticket, slot_mask) << 16;
   bad |= static_cast<uint32_t>(word > success);
   return word >= success;

@@ -53,11 +53,21 @@ struct CompletionReader {
 /// Replaces Taken if no record of what drain() took is kept.
 struct NoRecord {
   static constexpr bool kept = false;
+  static constexpr bool awaits = false;
+};
+
+/// What a wait learns from its own drains: whether an operation ended with success.
+struct Awaited {
+  static constexpr bool kept = false;
+  static constexpr bool awaits = true;
+  uint64_t ticket;
+  bool hit = false;
 };
 
 /// Record of what the calling lane took in one drain().
 struct Taken {
   static constexpr bool kept = true;
+  static constexpr bool awaits = false;
   bool hit = false;  ///< whether it took an operation; the other members are set only then
   uint64_t ticket = 0;
   uint64_t status = 0;  ///< status reported by the device
@@ -105,7 +115,7 @@ XIO_DEVICE_INLINE void notify(Group<S> group, Notification* target, uint32_t sta
 }
 
 /// Sink of protocol::drain() that stores results in a completion table.
-/// @tparam Record NoRecord, or Taken for what the calling lane took, whose errors then count as waited for
+/// @tparam Record NoRecord, Awaited, or Taken for what the calling lane took, whose errors then count as waited for
 template <class Engine, class Record>
 class TableSink {
   static constexpr Sharing sharing = Engine::sharing;
@@ -218,6 +228,7 @@ class TableSink {
         record_.status = status_ & ~seen_bit;
         record_.result = result_;
       }
+      if constexpr (Record::awaits) record_.hit = record_.hit || (ticket_ == record_.ticket && status_ == 0);
     }
     if constexpr (Policy::notifications) {
       group.converge();

@@ -138,19 +138,25 @@ class QueueEngine {
   }
 
   /// drain() without a call.
-  /// @param record detail::NoRecord, or detail::Taken for what the calling lane takes
+  /// @param record detail::NoRecord, or one of what the calling lane takes
   template <class Telemetry, class Record>
   XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry, Record& record) const {
+    return drain_here(group, telemetry, record, protocol::glimpse(*this, group), 1);
+  }
+  /// @param seen, looks as of protocol::begin_drain()
+  template <class Telemetry, class Record>
+  XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry, Record& record,
+                                        const protocol::Glimpse& seen, uint32_t looks) const {
     const uint64_t started = Telemetry::start();
     uint32_t taken = 0;
     protocol::Found found{};
     const auto source = cq(telemetry);
-    if (protocol::begin_drain(*this, source, group, found)) {
+    if (protocol::begin_drain(*this, source, group, seen, looks, found)) {
       if constexpr (!is_shared<S> && !arch::calls_save_registers) {
         taken = take_completions<false>(source, group, found, record);
         if (XIO_UNLIKELY(taken == protocol::met_error)) {
           // Not `record` itself: an object whose address is passed to a call is not kept in registers.
-          Record other;
+          Record other = record;
           taken = take_errors(group, telemetry, other);
           record = other;
         }

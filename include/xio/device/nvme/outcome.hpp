@@ -97,15 +97,20 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
   engine.ring(group);  // order: doorbell before waiting
   const CompletionTable table = engine.table();
   QueueState& state = engine.state();
-  uint32_t bad = 0;  // not 0: some failed, or ended long ago
+  protocol::Glimpse seen;
+  bool changes = true;  // whether completions may have been taken that the lane does not know of
+  uint32_t bad = 0;     // not 0: some failed, or ended long ago
   uint32_t left = token.count;
   uint32_t given_up = 0;  // Status::Code of the reason
   for (uint32_t round = 0;; ++round) {
+    if constexpr (arch::waits_know_drains) {
+      if (changes) seen = protocol::glimpse(engine, group);
+    }
     if constexpr (arch::branches_are_cheap) {
       while (left != 0 && has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, bad)) --left;
     } else {
       // One exit: for each, a wave keeps the lanes that took it.
-      for (bool more = left != 0; more;) {
+      for (bool more = static_cast<int>(changes) & static_cast<int>(left != 0); more;) {
         const bool ended = has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, bad);
         left -= static_cast<uint32_t>(ended);
         more = static_cast<int>(ended) & static_cast<int>(left != 0);
@@ -118,14 +123,24 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
       if (protocol::is_lost<S>(state)) given_up = Status::broken;  // check: broken meanwhile
       protocol::help(engine, group);
     }
-    if (engine.drain(group, telemetry) == 0) arch::pause(round);
+    uint32_t taken = 0;
+    if constexpr (arch::waits_know_drains) {
+      Awaited mine{token.last + 1 - left};
+      taken = engine.drain_here(group, telemetry, mine, seen, arch::looks_per_drain);
+      if (mine.hit && left != 0) --left;
+      changes = is_shared<S> || taken != 0;
+    } else {
+      taken = engine.drain(group, telemetry);
+    }
+    if (taken == 0) arch::pause(round);
   }
   Status status = token.status;
   if (XIO_UNLIKELY(group.any(bad != 0))) {
     status = outcome(engine, table, group, token, bad == 0 ? 0 : token.count - left);
   }
   // order: completion before data
-  if (group.any(token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
+  if constexpr (!arch::looks_acquire)
+    if (group.any(token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
   if (left != 0) return static_cast<Status::Code>(given_up);
   return status;
 }
