@@ -139,7 +139,7 @@ class TableSink {
     status_ = CompletionFormat::status(word);
     slot_ = &ring::element(table_.slots, table_.slot_mask, key_);
     // Under way together, and waited for once.
-    const int64_t reserved = protocol::claimed_or_broken(engine_);
+    const uint64_t claims = protocol::read<sharing>(engine_.claims());
     if (sharing == Sharing::thread || fresh) {
       before_ = protocol::read<sharing>(slot_->word);
       result_ = source.result(index);
@@ -148,6 +148,8 @@ class TableSink {
       following_ = group.leading(fresh);
       ahead_ = source.observe(index + following_);  // order: valid bit before rest
     }
+    // As of protocol::claimed_or_broken().
+    const auto reserved = static_cast<int64_t>(is_shared<sharing> ? protocol::tickets(claims) : claims);
     // The slot holds the lap in flight. If there is none, or the key is beyond the slots, the ticket is not claimed
     // yet.
     ticket_ = (before_ >> 16) + key_;
