@@ -93,7 +93,9 @@ class Requests : public Program {
     uint64_t reservation = 0;
     for (;;) {
       explorer_.mark(mix(1, reservation));
-      const auto claim = xio::protocol::claim_now<true>(engine(), group(), shape_.depth, shape_.depth, {}, reservation);
+      const auto room = xio::protocol::begin_claim(engine());
+      const auto claim =
+          xio::protocol::claim_now<true>(engine(), group(), room, shape_.depth, shape_.depth, {}, reservation);
       if (claim.count != 0) hold(actor, claim, reservation);
       if (claim.count != 0 || gives_up(actor, shape_.depth)) {
         if (reservation != 0) xio::protocol::reserve(engine(), group(), 0, reservation);
@@ -109,7 +111,7 @@ class Requests : public Program {
   void claim_one(uint32_t actor) {
     for (;;) {
       explorer_.mark(3);
-      const auto claim = xio::protocol::claim_once(engine(), group(), 1, {});
+      const auto claim = xio::protocol::claim_once(engine(), group(), xio::protocol::begin_claim(engine()), 1, {});
       if (claim.count != 0) {
         hold(actor, claim, 0);
         return release(actor, claim);

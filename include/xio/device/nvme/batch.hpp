@@ -59,7 +59,8 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcod
     if (!fault.is_ok()) return Token::refused(fault);
   }
   // 2. Claim.
-  const protocol::Claim claim = protocol::claim_until(engine, group, count, count, until);
+  const protocol::Claim claim =
+      protocol::claim_until(engine, group, protocol::begin_claim(engine), count, count, until);
   if (claim.count == 0) return Token::refused(engine.template refusal<Until>(group));
   // 3. Build. 4. Store. 5. Publish. 6. Ring.
   const Status status = publish_pieces<check_later>(engine, group, claim, operation, pieces, notification);
@@ -88,7 +89,8 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode o
     const uint32_t left = count - done;
     const uint32_t most = left < depth ? left : depth;
     // bound: room to go on
-    const protocol::Claim claim = protocol::claim_until(engine, group, most, most < quarter ? most : quarter, until);
+    const protocol::Claim claim = protocol::claim_until(engine, group, protocol::begin_claim(engine), most,
+                                                        most < quarter ? most : quarter, until);
     if (claim.count == 0) return engine.template refusal<Deadline>(group);
     (void)publish_pieces<false>(engine, group, claim, operation, pieces + done, &progress);
     done += claim.count;

@@ -178,7 +178,8 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, uint32_t left
     Round round{pending, 1, arch::count_lanes(pending), 1};
     if (Split && XIO_UNLIKELY(split)) split = serve_split(engine, group, left, done, round);
     // 2. Claim.
-    const protocol::Claim claim = protocol::claim_until(engine, group, round.wanted, round.least, call.until);
+    const protocol::Claim claim =
+        protocol::claim_until(engine, group, protocol::begin_claim(engine), round.wanted, round.least, call.until);
     if (XIO_UNLIKELY(claim.count == 0)) {
       const Status why = engine.template refusal<typename Call::Until>(group);
       if (Group<S>::has(round.lanes)) {
@@ -223,7 +224,8 @@ XIO_DEVICE_INLINE Token post_alone(const Engine& engine, Group<Sharing::thread> 
     const bool again = Split && left != entries;
     const uint32_t row = !Split ? 1 : left < depth ? left : depth;
     // 2. Claim. If the whole depth is free, everything submitted before has ended.
-    protocol::Claim claim = protocol::claim_until<Split>(engine, group, row, again ? depth : row, call.until);
+    protocol::Claim claim = protocol::claim_until<Split>(engine, group, protocol::begin_claim(engine), row,
+                                                         again ? depth : row, call.until);
     if (XIO_UNLIKELY(claim.count == 0)) {
       token.status = engine.template refusal<typename Call::Until>(group);
       break;
@@ -305,7 +307,7 @@ XIO_DEVICE_INLINE bool post_plain(const Engine& engine, Group<Sharing::thread> g
     if (!point(call.pages, 0, bytes, q.page_shift, NoList{}, data).is_ok()) return false;
   }
   // 2. Claim.
-  protocol::Claim claim = protocol::claim_now(engine, group, 1, 1);
+  protocol::Claim claim = protocol::claim_now(engine, group, protocol::begin_claim(engine), 1, 1);
   if (claim.count == 0) return false;
   const uint64_t ticket = arch::per_lane(claim.first);
   claim.count = 1;

@@ -64,7 +64,7 @@ template <class Engine, Sharing S>
 XIO_DEVICE Status flush_inbound(const Engine& engine, Group<S> group, Deadline until) {
   const QueueHandle& q = engine.handle();
   if (q.flush_bus == 0) return Status::unsupported;
-  const protocol::Claim claim = protocol::claim_until(engine, group, 1, 1, until);
+  const protocol::Claim claim = protocol::claim_until(engine, group, protocol::begin_claim(engine), 1, 1, until);
   if (claim.count == 0) return engine.template refusal<Deadline>(group);
   const uint64_t ticket = claim.first;
   const Command reading = compare(0, 1);

@@ -40,11 +40,15 @@ namespace protocol {
 /// @addtogroup kernel_queue
 /// @{
 
+/// Not a value of QueueState::tail.
+constexpr uint64_t unread_tail = ~uint64_t{0};
+
 /// Tickets `first` to `first + count - 1`, or none.
 struct Claim {
   uint64_t first;
   uint32_t count;
   uint64_t word;  ///< claim word before the claim
+  uint64_t tail = unread_tail;  ///< shared queues: QueueState::tail, as the leader has loaded it before the claim
 };
 
 /// Tickets claimed so far.
@@ -191,12 +195,41 @@ XIO_DEVICE_INLINE uint64_t exchange_by_leader(Group<S> group, uint64_t* where, u
   return group.from_leader(found);
 }
 
+/// What a claim on a shared queue depends on.
+struct Room {
+  uint64_t word;     ///< the claim word
+  uint64_t retired;  ///< QueueState::retired: older than the word, it only says that there is less room
+  uint64_t tail;     ///< QueueState::tail, or unread_tail
+};
+
+/// Begins to load the room of a queue; claim_now() waits for it. Called early, the loads are over by then.
+template <class Engine>
+XIO_DEVICE_INLINE Room begin_claim([[maybe_unused]] const Engine& engine) {
+  if constexpr (is_shared<Engine::sharing>) {
+    constexpr arch::Scope scope = state_scope<Engine::sharing>;
+    const QueueState& state = engine.state();
+    return {arch::load<scope>(&engine.claims()), arch::load<scope>(&state.retired),
+            arch::loads_ahead ? arch::load<scope>(&state.tail) : unread_tail};
+  } else {
+    return {};
+  }
+}
+
+/// The room that the leader has loaded: word and `retired` in all lanes, after all loads have begun.
+template <Sharing S>
+XIO_DEVICE_INLINE Room from_leader(Group<S> group, Room room) {
+  room.word = group.from_leader(room.word);
+  room.retired = group.from_leader(room.retired);
+  return room;
+}
+
 /// Claims up to `wanted` tickets if `least` fit, else none; if `wanted` is at most `least`, all of `wanted` or none.
 /// All lanes of `group` call and get the same claim.
+/// @param room begin_claim()
 /// @tparam Several `wanted` may be more than one and is at most `least`; else a lane alone tests first whether one fits
 template <bool Several = false, class Engine, Sharing S>
-XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t wanted, uint32_t least,
-                                  typename Engine::Tickets::Step step = {}, uint64_t reservation = 0) {
+XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, [[maybe_unused]] Room room, uint32_t wanted,
+                                  uint32_t least, typename Engine::Tickets::Step step = {}, uint64_t reservation = 0) {
   using Tickets = typename Engine::Tickets;
   if constexpr (!is_shared<S>) {
     const uint64_t first = engine.claims();
@@ -207,43 +240,40 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
       const bool one = static_cast<int>(in_flight < engine.depth()) & static_cast<int>(engine.is_free(first));
       if (wanted == 1 && least == 1) return {first, one, 0};
     }
-    const uint32_t room = in_flight < engine.depth() ? engine.depth() - in_flight : 0;
-    if (XIO_UNLIKELY(room < least)) return {first, 0, 0};
+    const uint32_t left = in_flight < engine.depth() ? engine.depth() - in_flight : 0;
+    if (XIO_UNLIKELY(left < least)) return {first, 0, 0};
     // There are no other claimants: publish() takes the tickets.
     if constexpr (Several) {
       return {first, leading_free(engine, group, first, wanted) == wanted ? wanted : 0, 0};
     } else {
-      const uint32_t count = leading_free(engine, group, first, wanted < room ? wanted : room);
+      const uint32_t count = leading_free(engine, group, first, wanted < left ? wanted : left);
       return {first, count < least && count < wanted ? 0 : count, 0};
     }
   } else {
     constexpr arch::Scope scope = state_scope<S>;
-    uint64_t* const where = &engine.claims();
-    uint64_t word = group.from_leader(arch::load<scope>(where));
-    // Older than the word, it only says that there is less room; but tickets that wrap it would complete wrongly.
-    uint64_t retired = group.from_leader(arch::load<scope>(&engine.state().retired));
+    Room now = from_leader(group, room);
     for (;;) {
       uint32_t most = engine.depth();
-      if (XIO_UNLIKELY((word & ~ticket_bits) != 0)) {
-        most = (word & broken_bit) != 0 ? 0 : most - reserved_for_others(engine, group, reservation);
+      if (XIO_UNLIKELY((now.word & ~ticket_bits) != 0)) {
+        most = (now.word & broken_bit) != 0 ? 0 : most - reserved_for_others(engine, group, reservation);
       }
-      const uint64_t first = Tickets::ticket(word, retired);
-      const uint64_t in_flight = first - retired;
-      const uint32_t room = in_flight < most ? most - static_cast<uint32_t>(in_flight) : 0;
+      const uint64_t first = Tickets::ticket(now.word, now.retired);
+      const uint64_t in_flight = first - now.retired;
+      const uint32_t left = in_flight < most ? most - static_cast<uint32_t>(in_flight) : 0;
       uint32_t count = 0;
-      if (XIO_LIKELY(room >= least)) count = leading_free(engine, group, first, wanted < room ? wanted : room);
-      const uint64_t before = word;
+      if (XIO_LIKELY(left >= least)) count = leading_free(engine, group, first, wanted < left ? wanted : left);
+      const Room before = now;
       if (XIO_UNLIKELY(count < least && count < wanted)) {
-        const uint64_t older = retired;
-        word = group.from_leader(arch::load<scope>(where));
-        retired = group.from_leader(arch::load<scope>(&engine.state().retired));
-        if (word == before && retired == older) return {first, 0, 0};  // check: the room is the same
+        now = from_leader(group, begin_claim(engine));
+        // check: the room is the same
+        if (now.word == before.word && now.retired == before.retired) return {first, 0, 0};
       } else {
         // order: room before tickets
-        word = exchange_by_leader<scope>(group, where, before, Tickets::after(before, count, step));
-        if (word == before) return {first, count, before};
+        now.word =
+            exchange_by_leader<scope>(group, &engine.claims(), before.word, Tickets::after(before.word, count, step));
+        if (now.word == before.word) return {first, count, before.word, now.tail};
         // order: counter after the word
-        if constexpr (Tickets::wraps) retired = group.from_leader(arch::load<scope>(&engine.state().retired));
+        if constexpr (Tickets::wraps) now.retired = group.from_leader(arch::load<scope>(&engine.state().retired));
       }
     }
   }
@@ -253,17 +283,17 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, uint32_t
 /// the same time. It takes what a reservation holds: the operation is one with which others end, and so what
 /// the request waits for.
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE Claim claim_once(const Engine& engine, Group<S> group, uint32_t count,
+XIO_DEVICE_INLINE Claim claim_once(const Engine& engine, Group<S> group, Room room, uint32_t count,
                                    typename Engine::Tickets::Step step) {
   constexpr arch::Scope scope = state_scope<S>;
   using Tickets = typename Engine::Tickets;
-  const uint64_t word = group.from_leader(arch::load<scope>(&engine.claims()));
-  const uint64_t retired = group.from_leader(arch::load<scope>(&engine.state().retired));
-  const uint64_t first = Tickets::ticket(word, retired);
-  const bool fits = (word & broken_bit) == 0 && first + count - retired <= engine.depth();
+  const Room now = from_leader(group, room);
+  const uint64_t first = Tickets::ticket(now.word, now.retired);
+  const bool fits = (now.word & broken_bit) == 0 && first + count - now.retired <= engine.depth();
   if (!fits || leading_free(engine, group, first, count) < count) return {first, 0, 0};
-  const uint64_t found = exchange_by_leader<scope>(group, &engine.claims(), word, Tickets::after(word, count, step));
-  return {first, found == word ? count : 0, word};
+  const uint64_t found =
+      exchange_by_leader<scope>(group, &engine.claims(), now.word, Tickets::after(now.word, count, step));
+  return {first, found == now.word ? count : 0, now.word};
 }
 
 /// @}

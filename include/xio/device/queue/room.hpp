@@ -14,14 +14,16 @@ namespace protocol {
 
 /// The loop of claim_until(). Where that makes the first attempt itself, it has failed.
 template <bool Several, class Engine, class Until>
-XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted,
+XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::sharing> group, Room room, uint32_t wanted,
                                         uint32_t least, Until until, typename Engine::Tickets::Step step) {
   uint64_t own = 0;
   uint32_t taken = 1;
   bool last = IsSame<Until, Now>::value;
   for (uint32_t round = 0;; ++round) {
     Claim claim{0, 0, 0};
-    if (!arch::branches_are_cheap || round != 0) claim = claim_now<Several>(engine, group, wanted, least, step, own);
+    if (round != 0) room = begin_claim(engine);
+    if (!arch::branches_are_cheap || round != 0)
+      claim = claim_now<Several>(engine, group, room, wanted, least, step, own);
     // order: doorbell before waiting. The queue may be full of entries that the device does not know of yet.
     if (claim.count == 0) ring_for_room(engine, group);
     if (XIO_LIKELY(claim.count != 0) || last) {
@@ -52,20 +54,20 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
 /// claims of several tickets make reservations, because completions alone free tickets, and
 /// `int64_t reported_after()`: the number of tickets in flight of which the device reports at least one.
 template <bool Several = false, class Engine, class Until>
-XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, uint32_t wanted, uint32_t least,
-                                    Until until, typename Engine::Tickets::Step step = {}) {
+XIO_DEVICE_INLINE Claim claim_until(const Engine& engine, Group<Engine::sharing> group, Room room, uint32_t wanted,
+                                    uint32_t least, Until until, typename Engine::Tickets::Step step = {}) {
   if constexpr (arch::branches_are_cheap) {
-    const Claim claim = claim_now<Several>(engine, group, wanted, least, step);
+    const Claim claim = claim_now<Several>(engine, group, room, wanted, least, step);
     if (XIO_LIKELY(claim.count != 0)) return claim;
     if constexpr (!IsSame<Until, Now>::value) {
       // Waiting is a call, so that the registers that it needs are not saved by each post.
-      const Claim late = claim_in_loop<Several>(engine, group, wanted, least, until, step);
-      return {late.first, late.count, late.word};
+      const Claim late = claim_in_loop<Several>(engine, group, room, wanted, least, until, step);
+      return {late.first, late.count, late.word, late.tail};
     }
     ring_for_room(engine, group);  // order: doorbell before refusing
     return claim;
   }
-  return claim_in_loop<Several>(engine, group, wanted, least, until, step);
+  return claim_in_loop<Several>(engine, group, room, wanted, least, until, step);
 }
 
 /// @}

@@ -271,9 +271,10 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
     uint64_t* const where = &bell.state->tail;
     bool due = false;
     group.converge();
-    uint64_t tail = 0;
+    // Nobody else moves the tail from the claim's begin: found there before, it still is.
+    uint64_t tail = claim.tail;
     // order: tail before release. The release then covers what earlier waves released.
-    if (group.leads()) tail = arch::observe<scope>(where);
+    if (group.leads() && tail != claim.first << 1) tail = arch::observe<scope>(where);
     release_entries<Policy>();  // order: entries before tail
     if (group.leads()) {
       bool rings = at_once && tail == claim.first << 1;  // check: no gap and no ringer

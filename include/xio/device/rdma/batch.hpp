@@ -77,7 +77,8 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opera
     if (!fault.is_ok()) return Token::refused(fault);
   }
   // 2. Claim.
-  const protocol::Claim claim = protocol::claim_until(engine, group, count * units, count * units, until, step);
+  const protocol::Claim claim =
+      protocol::claim_until(engine, group, protocol::begin_claim(engine), count * units, count * units, until, step);
   if (claim.count == 0) return Token::refused(engine.template refusal<Until>(group));
   Sequence sequence = sequence_of(engine, claim);
   const uint32_t lanes = group.lanes();

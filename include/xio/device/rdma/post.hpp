@@ -171,6 +171,7 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting,
     if (XIO_UNLIKELY(!wanting)) return token;
     wanting = true;
   }
+  protocol::Room room = protocol::begin_claim(engine);
   const uint32_t units = wanting ? Engine::Vendor::Send::units(shape, work, payload) : 1;
   for (uint64_t pending = group.members(wanting); pending != 0;) {
     // 2. Claim.
@@ -180,10 +181,10 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting,
     if constexpr (S == Sharing::thread) arch::prefer_vector_loads();
     protocol::Claim claim{};
     if constexpr (Brief) {
-      claim = protocol::claim_once(engine, group, row.total, step_of<Engine>(numbers));
+      claim = protocol::claim_once(engine, group, room, row.total, step_of<Engine>(numbers));
       if (claim.count == 0) break;
     } else {
-      claim = protocol::claim_until(engine, group, row.total, row.least, until, step_of<Engine>(numbers));
+      claim = protocol::claim_until(engine, group, room, row.total, row.least, until, step_of<Engine>(numbers));
     }
     if (XIO_UNLIKELY(claim.count == 0)) {
       const Status why = engine.template refusal<Until>(group);
@@ -216,6 +217,7 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting,
     // No other lane needs this one's help.
     if constexpr (S == Sharing::thread) return token;
     pending &= ~storing;
+    if (XIO_UNLIKELY(pending != 0)) room = protocol::begin_claim(engine);
   }
   group.converge();
   return token;

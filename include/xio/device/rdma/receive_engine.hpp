@@ -219,7 +219,8 @@ XIO_DEVICE Token post_receive(const Engine& engine, Group<S> group, Status fault
     // A wait for the second part of a claim could be one for the results of the first, which these lanes read later.
     const uint32_t fitting = wanted < engine.depth() ? wanted : engine.depth();
     const uint32_t least = S == Sharing::thread || IsSame<Until, Now>::value ? 1 : fitting;
-    const protocol::Claim claim = protocol::claim_until(engine, group, wanted, least, until);
+    const protocol::Claim claim =
+        protocol::claim_until(engine, group, protocol::begin_claim(engine), wanted, least, until);
     if (claim.count == 0) {
       // The queue's failure may have been seen by one lane only.
       const bool broken = group.any(engine.is_dead());
