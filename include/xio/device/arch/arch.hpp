@@ -96,11 +96,11 @@ constexpr bool looks_acquire = XIO_ARCH_NVPTX;
 constexpr bool loads_ahead = !XIO_ARCH_AMDGCN;
 
 /// Whether a wait learns from its own drains what has ended, since a load takes long and registers do not.
-constexpr bool waits_know_drains = XIO_ARCH_NVPTX;
+constexpr bool waits_know_drains = !XIO_ARCH_AMDGCN;
 
 /// How often such a wait looks for completions before it lets others do so: with a ring in host memory a few
 /// microseconds.
-constexpr uint32_t looks_per_drain = 4;
+constexpr uint32_t looks_per_drain = XIO_ARCH_NVPTX ? 4 : 1;
 
 /// Whether lanes act apart from others only where a branch separates them; else a mask is enough (alike()).
 constexpr bool branches_separate_lanes = XIO_ARCH_AMDGCN;

@@ -57,12 +57,13 @@ class SendSink {
   using Vendor = typename Engine::Vendor;
 
  public:
-  XIO_DEVICE_INLINE explicit SendSink(const Engine& engine) : engine_(engine) {}
+  /// Loads the progress, which nobody else changes, while the entries are on their way.
+  XIO_DEVICE_INLINE explicit SendSink(const Engine& engine) : engine_(engine), known_(known_now(engine)) {}
 
   template <bool Errors, class Source>
   XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing>, uint64_t word, uint64_t index, bool fresh) {
     const QueuePairHandle& q = engine_.handle();
-    known_ = now_ = known_now(engine_);
+    now_ = known_;
     const int64_t reserved = protocol::claimed_or_broken(engine_);
     if (fresh) {
       completion_ = Errors ? source.template read<false>(word, index) : source.read_success(word, index);
@@ -110,7 +111,9 @@ class SendSink {
     } else {
       last_ = now_;
     }
+    succeeded_ = last_.units;
     if (Errors && XIO_UNLIKELY(group.any(hit && !completion_.status.is_ok()))) {
+      succeeded_ = 0;
       // SendState::ended ends waits for the operations before, whose entries other lanes have read.
       group.converge();
       const uint64_t failures =
@@ -131,20 +134,31 @@ class SendSink {
     }
   }
 
+  /// Taken::succeeded: a queue pair that has failed completes nothing with success.
+  XIO_DEVICE_INLINE uint64_t succeeded() const { return succeeded_; }
+
  private:
   const Engine& engine_;
-  Progress known_{};  ///< before
-  Progress now_{};    ///< with the lane's entry
-  Progress last_{};   ///< with all entries that are taken
+  Progress known_;   ///< before
+  Progress now_{};   ///< with the lane's entry
+  Progress last_{};  ///< with all entries that are taken
+  uint64_t succeeded_ = 0;
   WorkCompletion completion_;
+};
+
+/// What a drain has taken.
+struct Taken {
+  uint32_t count = 0;      ///< completions
+  uint64_t succeeded = 0;  ///< all operations before this ticket have ended, with success; 0: not known
 };
 
 /// Takes the entries that begin_drain() found; see protocol::drain().
 template <bool Errors, class Engine, class Source, Sharing S>
-XIO_DEVICE_INLINE uint32_t take_completions(const Engine& engine, const Source& source, Group<S> group,
-                                            const protocol::Found& found) {
+XIO_DEVICE_INLINE Taken take_completions(const Engine& engine, const Source& source, Group<S> group,
+                                         const protocol::Found& found) {
   SendSink<Engine> sink(engine);
-  return protocol::drain<Errors>(engine, source, sink, group, found);
+  const uint32_t count = protocol::drain<Errors>(engine, source, sink, group, found);
+  return {count, sink.succeeded()};
 }
 
 /// begin_drain() of a collapsed completion queue.
@@ -163,9 +177,9 @@ XIO_DEVICE_INLINE bool begin_collapsed(const Engine& engine, Group<S> group) {
   return true;
 }
 
-/// Takes what the entry of a collapsed completion queue reports; returns 1 if it reported anything.
+/// Takes what the entry of a collapsed completion queue reports, as one completion.
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE uint32_t drain_collapsed(const Engine& engine, Group<S> group) {
+XIO_DEVICE_INLINE Taken drain_collapsed(const Engine& engine, Group<S> group) {
   using Vendor = typename Engine::Vendor;
   QueueState& state = engine.state();
   SendState& send = engine.send();
@@ -189,11 +203,17 @@ XIO_DEVICE_INLINE uint32_t drain_collapsed(const Engine& engine, Group<S> group)
     if (group.leads()) arch::publish<state_scope<S>>(&state.draining, 0u);
   }
   if (XIO_UNLIKELY(news.kind == CompletionKind::unknown)) protocol::break_queue(engine, group);
-  return news.kind != CompletionKind::nothing;
+  const bool clean = news.kind == CompletionKind::send && news.status.is_ok();
+  return {news.kind != CompletionKind::nothing, clean ? news.now.units : 0};
 }
 
+/// Whether drains are called, with the entries found once for all, and return a count only.
+template <class Engine>
+constexpr bool drains_out_of_line =
+    arch::calls_save_registers && is_shared<Engine::sharing> && !Engine::Vendor::has_collapsed_cq;
+
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE uint32_t drain_here(const Engine& engine, Group<S> group);
+XIO_DEVICE_INLINE Taken drain_here(const Engine& engine, Group<S> group, const protocol::Glimpse& seen);
 
 /// drain_here() as one copy per kernel. Its parameters are single words, since these are passed in registers.
 /// @param seen the result of begin_drain(); empty: drain_once() calls it
@@ -213,9 +233,9 @@ XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void
   const Engine engine(q, 0);
   const auto group = engine.all_callers();
   if constexpr (sizeof...(seen) == 0) {
-    return drain_here(engine, group);
+    return drain_here(engine, group, protocol::Glimpse()).count;  // the caller saw nobody drain
   } else {
-    return take_completions<true>(engine, engine.cq(), group, protocol::Found{seen...});
+    return take_completions<true>(engine, engine.cq(), group, protocol::Found{seen...}).count;
   }
 }
 
@@ -232,44 +252,61 @@ XIO_COLD XIO_DEVICE uint32_t take_errors(const Engine& engine, Group<S> group, p
   if constexpr (arch::calls_save_registers && Engine::stored_each_time) {
     return drain_out_of_line(engine, found.head, found.word);
   } else {
-    return take_completions<true>(engine, engine.cq(), group, found);
+    return take_completions<true>(engine, engine.cq(), group, found).count;
   }
 }
 
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE uint32_t drain_here(const Engine& engine, Group<S> group) {
+XIO_DEVICE_INLINE Taken drain_here(const Engine& engine, Group<S> group,
+                                   [[maybe_unused]] const protocol::Glimpse& seen) {
   if constexpr (Engine::Vendor::has_collapsed_cq) {
-    return XIO_LIKELY(begin_collapsed(engine, group)) ? drain_collapsed(engine, group) : 0;
+    return XIO_LIKELY(begin_collapsed(engine, group)) ? drain_collapsed(engine, group) : Taken();
   } else {
     const auto source = engine.cq();
     protocol::Found found{};
-    if (!protocol::begin_drain(engine, source, group, found)) return 0;
+    if (!protocol::begin_drain(engine, source, group, seen, arch::looks_per_drain, found)) return {};
     if constexpr (is_shared<S>) {
       return take_completions<true>(engine, source, group, found);
     } else {
-      const uint32_t taken = take_completions<false>(engine, source, group, found);
-      return XIO_UNLIKELY(taken == protocol::met_error) ? take_errors(engine, group, found) : taken;
+      const Taken taken = take_completions<false>(engine, source, group, found);
+      return XIO_UNLIKELY(taken.count == protocol::met_error) ? Taken{take_errors(engine, group, found)} : taken;
     }
   }
 }
 
-/// SendEngine::drain().
+/// What a drain() may load together with other words: nothing where drains are called.
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, Group<S> group) {
-  if (!protocol::nobody_drains(engine.state(), group)) return 0;
-  if constexpr (arch::calls_save_registers && is_shared<S> && !Engine::Vendor::has_collapsed_cq) {
-    return drain_out_of_line(engine);
+XIO_DEVICE_INLINE protocol::Glimpse glimpse(const Engine& engine, Group<S> group) {
+  if constexpr (drains_out_of_line<Engine> || Engine::Vendor::has_collapsed_cq) {
+    return {};
   } else {
-    return drain_here(engine, group);
+    return protocol::glimpse(engine, group);
+  }
+}
+
+/// SendEngine::drain(), which returns the count.
+/// @param seen glimpse()
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Taken drain(const Engine& engine, Group<S> group, const protocol::Glimpse& seen) {
+  if constexpr (drains_out_of_line<Engine> || Engine::Vendor::has_collapsed_cq) {
+    if (!protocol::nobody_drains(engine.state(), group)) return {};
+  }
+  if constexpr (drains_out_of_line<Engine>) {
+    return {drain_out_of_line(engine)};
+  } else {
+    return drain_here(engine, group, seen);
   }
 }
 template <class Engine, Sharing S, class Telemetry>
-XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, Group<S> group, Telemetry& telemetry) {
+XIO_DEVICE_INLINE Taken drain(const Engine& engine, Group<S> group, const protocol::Glimpse& seen,
+                              Telemetry& telemetry) {
   if constexpr (IsSame<Telemetry, telemetry::Off>::value) {
-    return drain(engine, group);
+    return drain(engine, group, seen);
   } else {
     const uint64_t started = Telemetry::start();
-    const uint32_t taken = protocol::nobody_drains(engine.state(), group) ? drain_here(engine, group) : 0;
+    const Taken taken = protocol::nobody_drains(engine.state(), group)
+                            ? drain_here(engine, group, protocol::glimpse(engine, group))
+                            : Taken();
     telemetry.stop(telemetry::Step::cq_poll, started);
     return taken;
   }

@@ -85,12 +85,21 @@ class SendEngine {
 
   /// Takes the available completions, at most one per lane. Returns how many. Never waits: returns 0 while another wave
   /// takes them.
-  XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const { return detail::drain(*this, group); }
+  XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const {
+    return detail::drain(*this, group, detail::glimpse(*this, group)).count;
+  }
 
   /// Whether the token's operation has ended, as far as completions were taken.
   XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
-    if (token.count == 0 || protocol::read<S>(state().retired) > token.last) return true;
-    return protocol::read<S>(send().ended) != 0;
+    if constexpr (is_shared<S> && arch::loads_ahead) {
+      // Both loads are in flight together: a branch between them would wait for the first.
+      const uint64_t retired = protocol::read<S>(state().retired);
+      const uint32_t ended = protocol::read<S>(send().ended);
+      return token.count == 0 || retired > token.last || ended != 0;
+    } else {
+      if (token.count == 0 || protocol::read<S>(state().retired) > token.last) return true;
+      return protocol::read<S>(send().ended) != 0;
+    }
   }
 
   /// Status of an operation that has ended; after an acquire that followed has_ended().

@@ -18,30 +18,52 @@ namespace detail {
 /// Replaces a counter: an operation at or after the token's is known to be signalled.
 constexpr uint64_t is_covered = ~uint64_t{0};
 
+/// Whether a wait goes by what its own wave has taken, and loads nothing for that; else drains are called, and return
+/// a count only.
+template <Sharing S>
+constexpr bool knows_own_drains = !is_shared<S> || arch::waits_know_drains;
+
 /// Progress of a lane's wait.
 struct Waiting {
+  protocol::Glimpse seen;
   uint32_t round = 0;  ///< polls
+  bool over = false;   ///< at the last look
+  bool known = false;  ///< all lanes': over and successful, by a drain of their own wave
   bool late = false;
   bool broken = false;
   XIO_HOST_DEVICE bool has_given_up() const { return late || broken; }
 };
 
-/// Takes completions until the waits of all lanes are over, and returns true. On shared queues it returns false from
-/// time to time, and before it gives up, so that the caller can check what other waves have posted, and help them.
+/// Looks whether the lane's wait is over. Returns whether all lanes' are, or have been given up.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE bool look_once(const Engine& engine, Group<S> group, const Token& token, Waiting& waiting) {
+  waiting.seen = glimpse(engine, group);  // in flight together
+  waiting.over = engine.has_ended(token);
+  return !group.any(!waiting.over && !waiting.has_given_up());
+}
+
+/// After look_once(), takes completions until the waits of all lanes are over, and returns true. On shared queues it
+/// returns false from time to time, and before it gives up, so that the caller can check what other waves have posted,
+/// and help them.
 template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& token, Deadline until, Waiting& waiting,
                             Telemetry& telemetry) {
-  while (group.any(!engine.has_ended(token) && !waiting.has_given_up())) {
+  for (;;) {
     const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
     if (seldom) {
       waiting.late = until.passed();
       waiting.broken = protocol::is_lost<S>(engine.state());
     }
-    if (drain(engine, group, telemetry) == 0) arch::pause(waiting.round);
+    const Taken taken = drain(engine, group, waiting.seen, telemetry);
+    if (taken.count == 0) arch::pause(waiting.round);
     ++waiting.round;
+    if (knows_own_drains<S> && taken.succeeded != 0) {
+      waiting.known = !group.any(token.count != 0 && token.last >= taken.succeeded);
+      if (waiting.known) return true;
+    }
     if (is_shared<S> && seldom) return false;  // check: unsignalled entries behind
+    if (look_once(engine, group, token, waiting)) return true;
   }
-  return true;
 }
 
 /// Posts a signalled operation. Returns whether it did; waits for room only if the queue is not shared.
@@ -64,13 +86,13 @@ XIO_COLD XIO_DEVICE bool post_signaled(const Engine& engine, Group<S> group, Dea
 ///
 /// @param published producer counter, read before this call: a wave records that its operation is unsignalled before it
 ///                  publishes it
+/// @param tail   SendState::unsignaled_end, read after `published`
 /// @param posted set if it did on a shared queue: call protocol::help() next
 /// @return whether such a post may become necessary later: there was no room for it; or the token's operation, or what
 ///         follows the last unsignalled one, is not published
 template <class Engine, Sharing S>
-XIO_DEVICE bool signal_tail(const Engine& engine, Group<S> group, const Token& token, uint64_t published,
+XIO_DEVICE bool signal_tail(const Engine& engine, Group<S> group, const Token& token, uint64_t published, uint64_t tail,
                             Deadline until, bool& posted) {
-  const uint64_t tail = protocol::read<S>(engine.send().unsignaled_end);
   const bool reached = token.count != 0 && tail > token.last;
   // check: nothing behind reports the end
   const bool needed = reached && published <= tail && tail == protocol::claimed(engine) && !engine.has_ended(token);
@@ -93,20 +115,28 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
                                  uint64_t published, Telemetry& telemetry) {
   Waiting waiting;
   for (bool helps = false;; helps = true) {
-    if (!signal_tail(engine, group, token, published, until, helps)) published = is_covered;
+    // In flight together with the loads of the look.
+    const uint64_t tail = protocol::read<S>(engine.send().unsignaled_end);
+    const bool done = look_once(engine, group, token, waiting);
+    if (!signal_tail(engine, group, token, published, tail, until, helps)) published = is_covered;
     if (helps) protocol::help(engine, group);
     engine.ring(group);
-    if (look(engine, group, token, until, waiting, telemetry)) break;
+    if (done || look(engine, group, token, until, waiting, telemetry)) break;
     if (published != is_covered) {
       // bound: entries published
       published = protocol::published(arch::observe<state_scope<S>>(&engine.state().tail));
     }
   }
-  // Evaluated once: what ends after the acquire is left to the next call.
-  const bool over = engine.has_ended(token);
-  // order: completion before data
-  if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
-  if (!over) return waiting.broken ? Status::broken : Status::timed_out;
+  if (knows_own_drains<S> && waiting.known) {
+    // Each lane has ordered loads behind a completion. order: own completion before data
+    arch::acquire_published<state_scope<S>, false>();
+    // A lane that asks again sees what the leader has counted.
+    group.converge();
+    return token.status;
+  }
+  // What ends after the acquire is left to the next call. order: completion before data
+  if (group.any(waiting.over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
+  if (!waiting.over) return waiting.broken ? Status::broken : Status::timed_out;
   return engine.outcome(token);
 }
 
