@@ -115,8 +115,6 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
         ++doorbells;
       }
     } else {
-      // order: tail before link. A wave that links later sees that the tail was moved.
-      arch::full_fence<scope>();
       const uint64_t end = linked_end(bell, published(tail));
       if (end == published(tail) && !(at_once && (tail & owed_bit) != 0)) {
         // A wave that waits, and helps in vain.
@@ -234,17 +232,21 @@ XIO_DEVICE_INLINE void publish_alone(const Engine& engine, Group<Engine::sharing
   if constexpr (!at_once) state.rung = end;
 }
 
-/// Links a claim that ends at `end`, whose entries are released. Observe the tail afterwards: either it is at `first`,
+/// Links a claim that ends at `end`, whose entries are released. Returns the tail afterwards: either it is at `first`,
 /// or whoever brings it there sees the link. One lane calls.
 template <class Bell>
-XIO_DEVICE_INLINE void link(const Bell& bell, uint64_t first, uint64_t end, [[maybe_unused]] uint64_t head) {
+XIO_DEVICE_INLINE uint64_t link(const Bell& bell, uint64_t first, uint64_t end, [[maybe_unused]] uint64_t head) {
   constexpr arch::Scope scope = state_scope<Bell::sharing>;
   if constexpr (Bell::has_heads) {
     bell.leave_head(end, head);
-    arch::wait_stores();  // order: head before link
+    arch::publish<scope>(&bell.link(first), end);  // order: head before link
+  } else {
+    arch::store<scope>(&bell.link(first), end);
   }
-  arch::store<scope>(&bell.link(first), end);
-  arch::full_fence<scope>();  // order: link before the look at the tail
+  // order: link before the look at the tail. Every change of the tail is an exchange, so that this one, which changes
+  // nothing, has its place among them: those behind it acquire the link.
+  arch::wait_before_exchange();
+  return arch::fetch_add_ordered<scope>(&bell.state->tail, uint64_t{0});
 }
 
 /// publish() on a shared queue whose caller calls help() afterwards, which advances the tail over the claim.
@@ -252,7 +254,7 @@ template <class Engine, Sharing S>
 XIO_DEVICE_INLINE void publish_before_help(const Engine& engine, Group<S> group, const Claim& claim, uint64_t head) {
   group.converge();
   release_entries<typename Engine::Policy>();
-  if (group.leads()) link(engine.bell(), claim.first, claim.first + claim.count, head);
+  if (group.leads()) (void)link(engine.bell(), claim.first, claim.first + claim.count, head);
 }
 
 /// Publishes the entries of a claim and rings as the policy requires. All lanes of `group` call.
@@ -282,22 +284,19 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
       if (XIO_LIKELY(rings)) {
         // No wave moves the tail over a claim without a link, none rings, and nothing is owed: this wave owns the word.
         tail = end << 1 | ringing_bit;
-        arch::store<scope>(where, tail);  // order: bit before doorbell
+        (void)arch::exchange<scope>(where, tail);  // order: bit before doorbell
         bell.ring(end, head);
         // order: doorbell before bit. Performed before anybody else may ring.
         arch::wait_before_exchange();
         rings = !arch::compare_exchange_ordered<scope>(where, tail, end << 1);  // order: bit last
         if (!rings) {
           tail = end << 1;
-          // The tail is moved before the link is read: a wave that links later sees the move.
-          arch::full_fence<scope>();
           more = link_of(bell, end) != end;  // check: a link behind
         } else {
           more = true;  // check: more was published
         }
       } else {
-        link(bell, claim.first, end, head);
-        tail = arch::observe<scope>(where);  // order: link before tail
+        tail = link(bell, claim.first, end, head);
         more = published(tail) == claim.first || (at_once && (tail & owed_bit) != 0);
       }
       if (XIO_UNLIKELY(more)) advance(bell, tail, rings);

@@ -92,6 +92,13 @@ XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
   return compare_exchange_acquire<S>(to, expected, desired);
 }
 
+template <Scope S>
+XIO_DEVICE_INLINE uint64_t fetch_add_ordered(uint64_t* to, uint64_t value) {
+  const uint64_t before = fetch_add<S>(to, value);
+  asm volatile("" : : "v"(before) : "memory");
+  return before;
+}
+
 XIO_DEVICE_INLINE void wait_stores() {
 #if defined(__GFX12__)
   asm volatile("s_wait_storecnt 0x0" ::: "memory");

@@ -137,6 +137,13 @@ XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
   return __atomic_compare_exchange_n(to, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+template <Scope S>
+XIO_DEVICE_INLINE uint64_t fetch_add_ordered(uint64_t* to, uint64_t value) {
+  detail::interleave(to);
+  detail::count(&OperationCounts::atomics);
+  return __atomic_fetch_add(to, value, __ATOMIC_ACQ_REL);
+}
+
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
   detail::interleave(to);

@@ -89,6 +89,15 @@ XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
   return before;
 }
 
+/// A 64-bit word.
+template <Scope S>
+XIO_DEVICE_INLINE uint64_t fetch_add_ordered(uint64_t* to, uint64_t value) {
+  uint64_t before;
+  XIO_AT_SCOPE(S, asm volatile, "atom.add.acq_rel", ".u64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+               "l"(value) : "memory");
+  return before;
+}
+
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
   if constexpr (detail::is_narrow<T>()) {
