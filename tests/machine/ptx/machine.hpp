@@ -29,7 +29,7 @@ struct Mood {
   uint32_t stall_for = 2000;   ///< most turns that a thread, warp or block may stall
 };
 
-class Machine final : public Gpu {
+class Machine : public Gpu {
  public:
   explicit Machine(Program program);
 
@@ -46,7 +46,7 @@ class Machine final : public Gpu {
   /// Drawn by start(); may be changed before run().
   Mood mood;
 
- private:
+ protected:
   enum class State : uint8_t { running, parked, gathering, at_barrier, done };
   struct Frame {
     Function* function = nullptr;
@@ -100,7 +100,7 @@ class Machine final : public Gpu {
   // Launch and schedule (machine.cpp).
   void prepare(const Function& kernel, const Launch& launch);
   void restart(Thread& thread);
-  void schedule();
+  virtual void schedule();
   bool stalled(const Thread& thread);
   void become(Thread& thread, State state);
   void stop(Thread& thread, State state);
@@ -113,8 +113,10 @@ class Machine final : public Gpu {
   const Instruction* instruction_of(const Thread& thread) const;
   std::string where_all_stand(size_t most) const;
 
-  // One instruction (step.cpp).
+  // One instruction (step.cpp). compute() returns false for one that is not the thread's alone.
   void step(Thread& thread);
+  bool compute(Thread& thread, const Instruction& instruction);
+  bool compute_here(Thread& thread, const Instruction& instruction);
   void call(Thread& thread, const Call& call);
   bool leave(Thread& thread);
   void push(Thread& thread, Function& function);
@@ -150,6 +152,9 @@ class Machine final : public Gpu {
   void ask_who_is_here(Thread& thread);
   void arrive(Thread& thread, const Instruction& instruction);
   void open_barrier(uint32_t block);
+  /// Lanes have executed an instruction together, and are about to go on; threads have met at a barrier of their block.
+  virtual void met(const Warp& warp, uint32_t lanes) { static_cast<void>(warp), static_cast<void>(lanes); }
+  virtual void met(const std::vector<Thread*>& threads) { static_cast<void>(threads); }
 
   Program program_;
   Memory memory_;

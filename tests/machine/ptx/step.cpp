@@ -122,6 +122,64 @@ uint64_t Machine::special(Thread& thread, Special which) {
   return 0;
 }
 
+/// Executes an instruction that changes nothing but registers of its thread. Returns false for any other.
+[[gnu::always_inline]] inline bool Machine::compute_here(Thread& thread, const Instruction& i) {
+  const Frame& frame = thread.frame;
+  uint64_t* const registers = thread.registers.data() + frame.registers;
+  switch (i.kind) {
+    case Kind::compute:
+      set(registers, i.out[0],
+          i.compute(get(registers, i.in[0]), get(registers, i.in[1]), get(registers, i.in[2]),
+                    get(registers, i.in[3])));
+      return true;
+    case Kind::compare: {
+      const bool is = i.compute(get(registers, i.in[0]), get(registers, i.in[1]), 0, 0) != 0;
+      const bool with = i.how != How::none && (get(registers, i.in[2]) & 1) != 0;
+      set(registers, i.out[0], joined(i.how, is, with) ? i.value_of_true : 0);
+      if (i.outputs > 1) set(registers, i.out[1], joined(i.how, !is, with));
+      return true;
+    }
+    case Kind::carry:
+      set(registers, i.out[0],
+          i.carry(get(registers, i.in[0]), get(registers, i.in[1]), get(registers, i.in[2]), thread.carry));
+      return true;
+    case Kind::pack: {
+      const uint32_t part = i.type.bits / i.inputs;
+      uint64_t value = 0;
+      for (uint32_t k = 0; k < i.inputs; ++k) value |= low_bits(get(registers, i.in[k]), part) << part * k;
+      set(registers, i.out[0], value);
+      return true;
+    }
+    case Kind::unpack: {
+      const uint32_t part = i.type.bits / i.outputs;
+      const uint64_t value = get(registers, i.in[0]);
+      for (uint32_t k = 0; k < i.outputs; ++k) set(registers, i.out[k], low_bits(value >> part * k, part));
+      return true;
+    }
+    case Kind::special: set(registers, i.out[0], low_bits(special(thread, i.special), i.type.bits)); return true;
+    case Kind::address: {
+      uint64_t address = static_cast<uint64_t>(i.offset);
+      if (i.space == Space::local) address += frame.local;
+      // Of a kernel's parameter, a generic address; a device function's parameter is then copied to local memory.
+      if (i.space == Space::parameter) address += frame.parameters;
+      if (i.space == Space::parameter && frame.function->entry) address += space_begin(thread, Space::local);
+      if (i.space == Space::global || i.space == Space::constant)
+        address += reinterpret_cast<uint64_t>(variables_.data());
+      set(registers, i.out[0], low_bits(address, i.type.bits));
+      return true;
+    }
+    case Kind::convert_address: {
+      const uint64_t begin = i.space == Space::shared || i.space == Space::local ? space_begin(thread, i.space) : 0;
+      const uint64_t address = get(registers, i.in[0]);
+      set(registers, i.out[0], i.to_space ? address - begin : address + begin);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+bool Machine::compute(Thread& thread, const Instruction& i) { return compute_here(thread, i); }
+
 /// Executes up to and including the next instruction that others can observe.
 void Machine::step(Thread& thread) {
   Frame* const frame = &thread.frame;
@@ -195,66 +253,22 @@ void Machine::step(Thread& thread) {
     const Instruction& i = code[pc];
     switch (i.kind) {
       case Kind::compute:
-        set(registers, i.out[0],
-            i.compute(get(registers, i.in[0]), get(registers, i.in[1]), get(registers, i.in[2]),
-                      get(registers, i.in[3])));
-        ++pc;
-        break;
-      case Kind::compare: {
-        const bool is = i.compute(get(registers, i.in[0]), get(registers, i.in[1]), 0, 0) != 0;
-        const bool with = i.how != How::none && (get(registers, i.in[2]) & 1) != 0;
-        set(registers, i.out[0], joined(i.how, is, with) ? i.value_of_true : 0);
-        if (i.outputs > 1) set(registers, i.out[1], joined(i.how, !is, with));
-        ++pc;
-        break;
-      }
+      case Kind::compare:
       case Kind::carry:
-        set(registers, i.out[0],
-            i.carry(get(registers, i.in[0]), get(registers, i.in[1]), get(registers, i.in[2]), thread.carry));
+      case Kind::pack:
+      case Kind::unpack:
+      case Kind::address:
+      case Kind::convert_address:
+        compute_here(thread, i);
         ++pc;
         break;
-      case Kind::pack: {
-        const uint32_t part = i.type.bits / i.inputs;
-        uint64_t value = 0;
-        for (uint32_t k = 0; k < i.inputs; ++k) value |= low_bits(get(registers, i.in[k]), part) << part * k;
-        set(registers, i.out[0], value);
-        ++pc;
-        break;
-      }
-      case Kind::unpack: {
-        const uint32_t part = i.type.bits / i.outputs;
-        const uint64_t value = get(registers, i.in[0]);
-        for (uint32_t k = 0; k < i.outputs; ++k) set(registers, i.out[k], low_bits(value >> part * k, part));
-        ++pc;
-        break;
-      }
-      case Kind::special: {
+      case Kind::special:
         save();
-        set(registers, i.out[0], low_bits(special(thread, i.special), i.type.bits));
+        compute_here(thread, i);
         ++pc;
         if (i.special < Special::globaltimer || i.special > Special::clock64) break;
         save();  // a loop around a clock must not run alone
         return;
-      }
-      case Kind::address: {
-        uint64_t address = static_cast<uint64_t>(i.offset);
-        if (i.space == Space::local) address += frame->local;
-        // Of a kernel's parameter, a generic address; a device function's parameter is then copied to local memory.
-        if (i.space == Space::parameter) address += frame->parameters;
-        if (i.space == Space::parameter && frame->function->entry) address += space_begin(thread, Space::local);
-        if (i.space == Space::global || i.space == Space::constant)
-          address += reinterpret_cast<uint64_t>(variables_.data());
-        set(registers, i.out[0], low_bits(address, i.type.bits));
-        ++pc;
-        break;
-      }
-      case Kind::convert_address: {
-        const uint64_t begin = i.space == Space::shared || i.space == Space::local ? space_begin(thread, i.space) : 0;
-        const uint64_t address = get(registers, i.in[0]);
-        set(registers, i.out[0], i.to_space ? address - begin : address + begin);
-        ++pc;
-        break;
-      }
       case Kind::call:
         save();
         call(thread, frame->function->calls[static_cast<size_t>(i.target)]);

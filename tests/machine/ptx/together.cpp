@@ -115,6 +115,7 @@ void Machine::act(Warp& warp, uint32_t there) {
       default: break;
     }
   }
+  met(warp, there);
   for (uint32_t rest = there; rest != 0; rest &= rest - 1) {
     Thread& one = threads_[warp.first + lowest(rest)];
     ++one.frame.pc;
@@ -176,6 +177,7 @@ void Machine::ask_who_is_here(Thread& thread) {
     if (how == Convergence::random && random_.one_in(3)) continue;
     mask |= 1u << other.lane;
   }
+  met(warp, mask);
   for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     Thread& other = threads_[warp.first + lowest(rest)];
     set(other, instruction_of(other)->out[0], mask);
@@ -219,6 +221,7 @@ void Machine::open_barrier(uint32_t block) {
       meeting_.push_back(&one.reader);
     }
     memory_.meet(meeting_);
+    met(members);
     for (Thread* const one : members) {
       ++one->frame.pc;
       go_on(*one);
