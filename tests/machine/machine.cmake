@@ -53,13 +53,36 @@ function(xio_scenarios kind arch result)
   set(${result} ${output} PARENT_SCOPE)
 endfunction()
 
+# Predictions of the timed mode; its kernels' arguments are declared beside devices that are kernels themselves.
+set(timed_dir ${machine_dir}/timed)
+add_library(machine_timed STATIC ${timed_dir}/command.cpp ${timed_dir}/rows.cpp ${timed_dir}/rounds.cpp ${timed_dir}/puts.cpp
+  ${timed_dir}/reads.cpp)
+target_link_libraries(machine_timed PRIVATE xio_build_options PUBLIC xio::xio machine_ptx CLI11::CLI11)
+target_compile_definitions(machine_timed PRIVATE __global__= XIO_MACHINE_TIMED_DIR="${timed_dir}")
+xio_optimise_test(machine_timed -O0)
+
 add_executable(machine-run ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp ${scenarios_dir}/nvme_cases.cpp
   ${scenarios_dir}/rdma_cases.cpp)
-target_link_libraries(machine-run PRIVATE xio_build_options xio::emulation machine CLI11::CLI11)
+target_link_libraries(machine-run PRIVATE xio_build_options xio::emulation machine machine_timed CLI11::CLI11)
 set_target_properties(machine-run PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XIO_TESTS_BINARY_DIR})
 target_compile_options(machine-run PRIVATE -O2)
 # Instructions and devices are executed elsewhere.
 set_property(SOURCE ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp APPEND PROPERTY COMPILE_OPTIONS -O0)
+
+# What rounds take on the model's clock: held to budgets, and beside what a GPU measured. machine-timed-budgets writes the budgets anew.
+set(timed_kernels "")
+if(NOT XIO_NVCC_MISSING)
+  foreach(kind rdma nvme)
+    list(APPEND timed_kernels ${machine_programs}/timed/${kind}.sm_90.ptx)
+    xio_kernel_file(${machine_programs}/timed/${kind}.sm_90.ptx ${timed_dir}/${kind}.cu sm_90 -lineinfo)
+  endforeach()
+  add_custom_target(machine-timed-kernels ALL DEPENDS ${timed_kernels})
+  add_custom_target(machine-timed-budgets COMMAND machine-run ${timed_kernels} --timed --update DEPENDS ${timed_kernels} VERBATIM)
+endif()
+xio_register_tool_test("${XIO_NVCC_MISSING}" NAME machine.timed LABELS machine once budget TIMEOUT 600
+  COMMAND machine-run ${timed_kernels} --timed)
+xio_register_tool_test("${XIO_NVCC_MISSING}" NAME machine.timed_measured LABELS machine once
+  COMMAND machine-run ${timed_kernels} --timed --measured ${timed_dir}/h200.measured)
 
 # Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. PTX is nvcc's for
 # sm_90 and clang's for sm_70, which is executed at night. AMD's code is that of both compilers: by day gfx942's of the newer one, if it

@@ -8,7 +8,7 @@ if(XIO_SANITIZE)
 endif()
 
 file(GLOB machine_ptx_sources CONFIGURE_DEPENDS ${XIO_TESTS_DIR}/machine/ptx/*.cpp)
-add_library(machine_ptx STATIC ${machine_ptx_sources})
+add_library(machine_ptx STATIC ${machine_ptx_sources} ${XIO_TESTS_DIR}/machine/timed/latencies.cpp ${XIO_TESTS_DIR}/machine/timed/traffic.cpp)
 xio_unity(machine_ptx 6)
 target_include_directories(machine_ptx PUBLIC ${XIO_TESTS_DIR})
 target_link_libraries(machine_ptx PRIVATE xio_build_options)

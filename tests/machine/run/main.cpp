@@ -13,6 +13,7 @@
 #include <machine/core/load.hpp>
 #include <machine/run/budgets.hpp>
 #include <machine/run/mutate.hpp>
+#include <machine/timed/command.hpp>
 #include <scenarios/program.hpp>
 
 namespace {
@@ -22,7 +23,6 @@ using scenarios::Program;
 using scenarios::Runs;
 
 struct Options {
-  std::string program;
   bool trace = false;
   bool counts = false;
   bool mutate = false;
@@ -71,10 +71,11 @@ uint64_t run(Gpu& gpu, const Case& one, const Program& program, const Options& o
 
 int main(int argc, char** argv) {
   Options options;
+  std::vector<std::string> programs;
   std::string budgets;
   std::string skip;
   CLI::App app("Runs the kernels of a compiled program on the machine");
-  app.add_option("program", options.program, "code object or PTX")->required();
+  app.add_option("program", programs, "code object or PTX; with --timed several")->required();
   Program program(app);
   app.add_flag("--trace", options.trace, "every instruction");
   app.add_flag("--counts", options.counts, "what an operation costs");
@@ -84,13 +85,16 @@ int main(int argc, char** argv) {
   app.add_flag("--mutate", options.mutate, "weaken each ordering of the code, one after the other");
   app.add_flag("--list", options.mutations.list, "only name them");
   app.add_option("--skip", skip, "file: places that are not weakened");
+  timed::Command timed(app);
   CLI11_PARSE(app, argc, argv);
   try {
+    if (timed.wanted()) return timed.run(programs);
+    if (programs.size() != 1) throw Fault("one program at a time, but for --timed");
     std::vector<Case> all = program.cases();
     options.mutations.first = program.first;
     options.mutations.last = program.last;
     if (!skip.empty()) options.mutations.read_skipped(skip);
-    const std::unique_ptr<Gpu> gpu = load(options.program);
+    const std::unique_ptr<Gpu> gpu = load(programs.front());
     if (!budgets.empty()) {
       options.budgets = Budgets(budgets);
       options.calm = true;
