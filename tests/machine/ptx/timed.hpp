@@ -32,7 +32,6 @@ class TimedMachine final : public Machine {
   const timed::Profile& profile() const { return profile_; }
   /// Text and source of an instruction in a profile.
   std::string text_of(const void* instruction) const;
-  const timed::Latencies& latencies() const { return latencies_; }
 
  private:
   enum class Stage : uint8_t { fresh, issued, released };

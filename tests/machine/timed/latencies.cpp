@@ -37,7 +37,6 @@ constexpr Name names[] = {
     {"load_far", &Latencies::load_far, nullptr},
     {"atomic_near", &Latencies::atomic_near, nullptr},
     {"atomic_far", &Latencies::atomic_far, nullptr},
-    {"far_trip", &Latencies::far_trip, nullptr},
     {"word", &Latencies::word, nullptr},
     {"line", &Latencies::line, nullptr},
     {"load_sector", &Latencies::load_sector, nullptr},

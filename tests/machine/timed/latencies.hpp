@@ -29,7 +29,7 @@ struct Latencies {
   double code_bytes = 0;      ///< of machine code, for one PTX instruction
   double code_line = 0;       ///< bytes
   double code_near = 0;       ///< bytes of the first cache
-  double code_near_miss = 0;  ///< ns, served by the second one
+  double code_near_miss = 0;  ///< ns, of a line that the second one has; what follows it comes with it
   double code_far = 0;        ///< bytes of the second cache
   double code_far_miss = 0;   ///< ns, served by the L2
   // Loads and atomics whose result is used, from issue to use.
@@ -38,7 +38,6 @@ struct Latencies {
   double load_far = 0;   ///< of host memory
   double atomic_near = 0;
   double atomic_far = 0;
-  double far_trip = 0;  ///< until a CPU sees a store to host memory
   // What two accesses have between them at least.
   double word = 0;          ///< atomics on one word
   double line = 0;          ///< accesses of one line of the L2

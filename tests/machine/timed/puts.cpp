@@ -61,6 +61,8 @@ Prediction predict_puts(ptx::TimedMachine& machine, const Setup& setup) {
   arguments.devices = grounds.devices;
   const Prediction out = launch(machine, setup, grounds, &arguments, sizeof arguments);
   for (uint32_t q = 0; q < grounds.queues; ++q) {
+    if (*nics[q].violations == 1)
+      throw Fault(setup.text() + ": the NIC saw a record that announces more than there is");
     if (*nics[q].violations != 0) throw Fault(setup.text() + ": the NIC saw an entry that it did not expect");
   }
   return out;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <vector>
 
 #include <machine/timed/arguments.hpp>
@@ -17,22 +16,16 @@ namespace machine::timed {
 
 namespace {
 
-/// A controller of one queue whose time is a CPU's. It sees a doorbell after a trip over PCIe, and completes in order.
+/// A controller of one queue whose time is a CPU's, which completes in order. It sees a store when it is issued, as a
+/// load sees its stores: both are half a trip away from it.
 class CpuDrive {
  public:
-  CpuDrive(const gpu::NullQueue& queue, double trip, double service) : queue_(queue), trip_(trip), service_(service) {}
+  CpuDrive(const gpu::NullQueue& queue, double service) : queue_(queue), service_(service) {}
 
   void advance(double now) {
     const uint32_t tail = *queue_.sq_doorbell;
-    if (doorbells_.empty() ? tail != tail_ : tail != doorbells_.back().tail) doorbells_.push_back({now + trip_, tail});
-    for (;;) {
-      while (!doorbells_.empty() && (fetched_ & queue_.sq_mask) == tail_) {
-        if (doorbells_.front().seen > now) return;
-        tail_ = doorbells_.front().tail;
-        free_ = std::max(free_, doorbells_.front().seen);
-        doorbells_.pop_front();
-      }
-      if ((fetched_ & queue_.sq_mask) == tail_ || free_ + service_ > now) return;
+    if ((fetched_ & queue_.sq_mask) == tail) free_ = std::max(free_, now);
+    while ((fetched_ & queue_.sq_mask) != tail && free_ + service_ <= now) {
       free_ += service_;
       busy_ += service_;
       complete();
@@ -41,11 +34,6 @@ class CpuDrive {
   double busy() const { return busy_; }
 
  private:
-  struct Doorbell {
-    double seen;
-    uint32_t tail;
-  };
-
   void complete() {
     const auto* const entry = reinterpret_cast<const uint32_t*>(queue_.sq + (fetched_ & queue_.sq_mask));
     auto* const words = reinterpret_cast<uint64_t*>(queue_.cq + (fetched_ & queue_.cq_mask));
@@ -56,10 +44,7 @@ class CpuDrive {
   }
 
   gpu::NullQueue queue_;
-  double trip_;
   double service_;
-  std::deque<Doorbell> doorbells_;  ///< that are still under way
-  uint32_t tail_ = 0;
   uint64_t fetched_ = 0;
   double free_ = 0;
   double busy_ = 0;
@@ -115,7 +100,7 @@ Prediction predict_reads(ptx::TimedMachine& machine, const Setup& setup) {
     queues[q] = queue_of(setup, grounds, q);
     const nvme::QueueHandle& h = queues[q];
     drives[q] = {h.sq, const_cast<nvme::Cqe*>(h.cq), h.sq_doorbell, h.cq_doorbell, h.sq_mask, h.cq_mask};
-    if (setup.device == "cpu") programs.emplace_back(drives[q], machine.latencies().far_trip, setup.service);
+    if (setup.device == "cpu") programs.emplace_back(drives[q], setup.service);
   }
   if (setup.device == "gpu") grounds.devices = grounds.queues;
   if (setup.device == "cpu")
