@@ -17,7 +17,7 @@ set_target_properties(machine_ptx PROPERTIES POSITION_INDEPENDENT_CODE ON)
 # Nobody replaces its functions: they may be inlined all the same.
 target_compile_options(machine_ptx PRIVATE -fno-semantic-interposition)
 
-xio_add_tests(machine ptx SOURCES ptx_machine ptx_litmus ptx_arithmetic ptx_floats LIBS machine_ptx LABELS once SEPARATE)
+xio_add_tests(machine ptx SOURCES ptx_machine ptx_litmus ptx_arithmetic ptx_floats timed_ptx LIBS machine_ptx LABELS once SEPARATE)
 
 xio_add_test(machine/ptx_smoke OWN_MAIN NO_TEST LIBS machine_ptx)
 if(NOT XIO_NVCC_MISSING)

@@ -235,7 +235,8 @@ bool TimedMachine::control(Thread& t, const Instruction& i) {
 }
 
 /// Lanes that a branch has parted come together again: who is ahead in the code waits for those behind it in the same
-/// function, as at the barriers that the assembler places where paths join. Instructions that meet others wait anyway.
+/// function, and goes on with those that come, as at the barriers that the assembler places where paths join.
+/// Instructions that meet others wait anyway.
 bool TimedMachine::waits_for_lanes_behind(Thread& t, const Instruction& i) {
   switch (i.kind) {
     case Kind::active_mask:
@@ -249,19 +250,21 @@ bool TimedMachine::waits_for_lanes_behind(Thread& t, const Instruction& i) {
   }
   Pace& pace = paces_[t.id];
   const Warp& warp = warps_[t.warp];
-  double until = -1;
+  double until = pace.now;
   for (uint32_t rest = warp.mask(State::running); rest != 0; rest &= rest - 1) {
     const Thread& other = threads_[warp.first + static_cast<uint32_t>(__builtin_ctz(rest))];
     if (other.frame.function != t.frame.function || other.callers.size() != t.callers.size()) continue;
-    if (other.frame.pc < t.frame.pc) until = std::max(until, paces_[other.id].now);
+    const Pace& its = paces_[other.id];
+    // After a lane that is behind, if at the same time; together with one that comes here.
+    if (other.frame.pc < t.frame.pc) until = std::max(until, std::max(its.now, pace.now) + 0.01);
+    if (other.frame.pc == t.frame.pc && its.stage != Stage::released) until = std::max(until, its.now);
   }
-  if (until < 0 || pace.apart >= longest_apart_ns) {
+  if (until <= pace.now || pace.apart >= longest_apart_ns) {
     pace.apart = 0;
     return false;
   }
-  const double from = pace.now;
-  spend(t, std::max(until, from) + 0.01, i, timed::Reason::lanes);  // after it, if at the same time
-  pace.apart += pace.now - from;
+  pace.apart += until - pace.now;
+  spend(t, until, i, timed::Reason::lanes);
   pace.stage = Stage::issued;
   return true;
 }
