@@ -60,6 +60,7 @@ add_library(machine_timed STATIC ${timed_dir}/command.cpp ${timed_dir}/rows.cpp 
 target_link_libraries(machine_timed PRIVATE xio_build_options PUBLIC xio::xio machine_ptx CLI11::CLI11)
 target_compile_definitions(machine_timed PRIVATE __global__= XIO_MACHINE_TIMED_DIR="${timed_dir}")
 xio_optimise_test(machine_timed -O0)
+xio_add_tests(machine timed SOURCES timed_rows LIBS machine_timed LABELS once)
 
 add_executable(machine-run ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp ${scenarios_dir}/nvme_cases.cpp
   ${scenarios_dir}/rdma_cases.cpp)

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 
 namespace machine::timed {
 
@@ -22,6 +24,16 @@ double share(const Profile& profile, Reason reason) {
 void print_title() {
   std::printf("predicted, by latencies that a file names; good to rank changes, not to promise times\n");
   std::printf("%-64s %10s %9s\n", "launch", "ns a round", "M/s");
+}
+
+void print_left_out(size_t count) {
+  if (count != 0) std::printf("left out: %zu launches of programs that were not given\n", count);
+}
+
+void refuse_elf(const std::string& path) {
+  char begin[4] = {};
+  std::ifstream(path, std::ios::binary).read(begin, sizeof begin);
+  if (std::memcmp(begin, "\177ELF", sizeof begin) == 0) throw Fault(path + ": the timed mode executes PTX alone");
 }
 
 void print_row(const Setup& setup, const Prediction& prediction) {
@@ -128,6 +140,7 @@ int Command::budgets() const {
     std::fflush(stdout);
   }
   if (ran == 0) throw Fault(budgets_ + " has no launch of these programs");
+  print_left_out(rows.all().size() - ran);
   if (update_) return rows.write(), 0;
   if (off != 0)
     std::printf(
@@ -152,6 +165,7 @@ int Command::measured() const {
     std::fflush(stdout);
   }
   if (ran.empty()) throw Fault(measured_ + " has no launch of these programs");
+  print_left_out(rows.all().size() - ran.size());
   // Who was measured to be faster with as many waves is predicted to be.
   for (const Predicted& a : ran) {
     for (const Predicted& b : ran) {
@@ -173,6 +187,7 @@ int Command::run(const std::vector<std::string>& paths) {
   for (const std::string& one : set_) latencies.set(one);
   if (budgets_.empty()) budgets_ = folder + "/budgets.txt";
   for (const std::string& path : paths) {
+    refuse_elf(path);
     const std::string name = std::filesystem::path(path).filename().string();
     auto machine = std::make_unique<ptx::TimedMachine>(ptx::parse_file(path), latencies);
     machine->limits.instructions = 4'000'000'000;
