@@ -116,7 +116,7 @@ class Machine : public Gpu {
   // One instruction (step.cpp). compute() returns false for one that is not the thread's alone.
   void step(Thread& thread);
   bool compute(Thread& thread, const Instruction& instruction);
-  bool compute_here(Thread& thread, const Instruction& instruction);
+  bool compute_here(Thread& thread, const Instruction& instruction, uint64_t* registers);
   void call(Thread& thread, const Call& call);
   bool leave(Thread& thread);
   void push(Thread& thread, Function& function);

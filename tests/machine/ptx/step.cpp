@@ -123,9 +123,8 @@ uint64_t Machine::special(Thread& thread, Special which) {
 }
 
 /// Executes an instruction that changes nothing but registers of its thread. Returns false for any other.
-[[gnu::always_inline]] inline bool Machine::compute_here(Thread& thread, const Instruction& i) {
+[[gnu::always_inline]] inline bool Machine::compute_here(Thread& thread, const Instruction& i, uint64_t* registers) {
   const Frame& frame = thread.frame;
-  uint64_t* const registers = thread.registers.data() + frame.registers;
   switch (i.kind) {
     case Kind::compute:
       set(registers, i.out[0],
@@ -178,7 +177,9 @@ uint64_t Machine::special(Thread& thread, Special which) {
   }
 }
 
-bool Machine::compute(Thread& thread, const Instruction& i) { return compute_here(thread, i); }
+bool Machine::compute(Thread& thread, const Instruction& i) {
+  return compute_here(thread, i, thread.registers.data() + thread.frame.registers);
+}
 
 /// Executes up to and including the next instruction that others can observe.
 void Machine::step(Thread& thread) {
@@ -259,12 +260,12 @@ void Machine::step(Thread& thread) {
       case Kind::unpack:
       case Kind::address:
       case Kind::convert_address:
-        compute_here(thread, i);
+        compute_here(thread, i, registers);
         ++pc;
         break;
       case Kind::special:
         save();
-        compute_here(thread, i);
+        compute_here(thread, i, registers);
         ++pc;
         if (i.special < Special::globaltimer || i.special > Special::clock64) break;
         save();  // a loop around a clock must not run alone
