@@ -20,7 +20,10 @@ constexpr double longest_apart_ns = 30'000;
 }  // namespace
 
 TimedMachine::TimedMachine(Program program, timed::Latencies latencies)
-    : Machine(std::move(program)), latencies_(std::move(latencies)), traffic_(latencies_) {
+    : Machine(std::move(program)),
+      latencies_(std::move(latencies)),
+      traffic_(latencies_),
+      lines_per_instruction_(latencies_.code_bytes / latencies_.code_line) {
   nanoseconds = [this] { return clock_begin + static_cast<uint64_t>(now_); };
 }
 
@@ -198,10 +201,11 @@ bool TimedMachine::issue(Thread& t, const Instruction& i) {
 
 /// Waits for the line of code that holds the instruction.
 void TimedMachine::fetch(Thread& t, const Instruction& i) {
-  const Function& function = *t.frame.function;
-  const double bytes = (function.first + static_cast<double>(t.frame.pc)) * latencies_.code_bytes;
-  const auto line = static_cast<uint64_t>(bytes / latencies_.code_line);
-  const double now = paces_[t.id].now;
+  Pace& pace = paces_[t.id];
+  const auto line = static_cast<uint64_t>((t.frame.function->first + t.frame.pc) * lines_per_instruction_);
+  if (line == pace.line) return;
+  pace.line = line;
+  const double now = pace.now;
   const double there = code_near_[t.warp].find(line, now, [&] {
     return latencies_.code_near_miss +
            code_far_[t.block].find(line, now, [&] { return now + latencies_.code_far_miss; });

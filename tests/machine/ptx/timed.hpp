@@ -38,8 +38,9 @@ class TimedMachine final : public Machine {
   /// A thread in time.
   struct Pace {
     double now = 0;
-    Stage stage = Stage::fresh;  ///< of its present instruction
-    double apart = 0;            ///< how long it has waited for lanes behind it
+    Stage stage = Stage::fresh;    ///< of its present instruction
+    double apart = 0;              ///< how long it has waited for lanes behind it
+    uint64_t line = ~uint64_t{0};  ///< of code, fetched last
     timed::Outstanding outstanding;
     // By register: from when its value may be used, and the instruction that makes it.
     std::vector<double> ready;
@@ -80,6 +81,7 @@ class TimedMachine final : public Machine {
 
   timed::Latencies latencies_;
   timed::Traffic traffic_;
+  double lines_per_instruction_;  ///< of code
   timed::Profile profile_;
   std::vector<Pace> paces_;
   std::priority_queue<Next> next_;

@@ -16,7 +16,7 @@ namespace machine::timed {
 struct Setup {
   std::string kernel;  ///< put_... or read_...
   uint32_t waves = 1;
-  uint32_t rounds = 20;
+  uint32_t rounds = 50;        ///< the first ones fill caches
   uint32_t cq_laps = 2;        ///< put: entries of the completion queue for each of the send queue
   uint32_t queue_waves = 0;    ///< waves of one queue; 0: all where the kernel's name has grid, else one
   uint32_t depth = 1023;       ///< read
