@@ -31,10 +31,10 @@ using namespace xio;
 //
 // PTX:         .entry enqueue(
 // PTX-COUNT-16: shfl.sync.idx.b32
-// PTX-COUNT-4: st.cg.v4.u32
+// PTX-COUNT-4: st.global.cg.v4.u32
 // PTX:         bra
-// PTX-COUNT-4: st.cg.v4.u32
-// PTX-NOT:     st.cg.v4.u32
+// PTX-COUNT-4: st.global.cg.v4.u32
+// PTX-NOT:     st.global.cg.v4.u32
 // PTX:         {{^[}]}}
 extern "C" __global__ void enqueue(nvme::Sqe* ring, const nvme::Sqe* entries, uint64_t storing) {
   enqueue_wave(arch::active(), storing, entries[arch::lane()], ring, arch::lane());

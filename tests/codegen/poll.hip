@@ -29,7 +29,7 @@ using namespace xio;
 // PTX-NOT:     {{ld\.acquire|ld\.relaxed|fence}}
 // PTX:         nanosleep
 // PTX-NOT:     {{ld\.acquire|ld\.relaxed|fence}}
-// PTX:         ld.relaxed.sys.b64
+// PTX:         ld.relaxed.sys.global.b64
 // PTX-NOT:     {{ld\.acquire|ld\.relaxed|nanosleep}}
 // PTX:         fence.acq_rel.sys
 // PTX-NOT:     {{fence|nanosleep}}
@@ -53,12 +53,12 @@ extern "C" __global__ void wait_word(const uint64_t* word, uint64_t at_least, co
 // AMD:         .amdhsa_kernel
 //
 // PTX:         .entry drain(
-// PTX:         ld.relaxed.sys.b64
+// PTX:         ld.relaxed.sys.global.b64
 // PTX-NOT:     {{ld\.relaxed|ld\.acquire}}
 // PTX:         bra
 // PTX-NOT:     {{ld\.relaxed|ld\.acquire}}
 // PTX:         fence.acq_rel.sys
-// PTX:         ld.relaxed.sys.b64
+// PTX:         ld.relaxed.sys.global.b64
 // PTX:         {{^[}]}}
 extern "C" __global__ void drain(nvme::QueueHandle handle, uint32_t* taken) {
   nvme::Queue<Sharing::thread> queue(handle);
@@ -120,13 +120,13 @@ extern "C" __global__ void wait_token_grid(nvme::QueueHandle handle, Token token
 // AMD:         .amdhsa_kernel
 //
 // PTX:         .entry drain_grid(
-// PTX-NOT:     atom.cas.relaxed.gpu.b32
-// PTX:         atom.cas.acquire.gpu.b32
-// PTX:         ld.relaxed.gpu.b64
-// PTX:         st.release.gpu.b64
-// PTX:         st.release.gpu.b64
+// PTX-NOT:     atom.cas.relaxed.gpu.global.b32
+// PTX:         atom.cas.acquire.gpu.global.b32
+// PTX:         ld.relaxed.gpu.global.b64
+// PTX:         st.release.gpu.global.b64
+// PTX:         st.release.gpu.global.b64
 // PTX-NOT:     st.relaxed
-// PTX:         st.release.gpu.b32
+// PTX:         st.release.gpu.global.b32
 // PTX:         {{^[}]}}
 extern "C" __global__ void drain_grid(nvme::QueueHandle handle, uint32_t* taken) {
   nvme::Queue<Sharing::grid> queue(handle);

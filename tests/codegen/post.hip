@@ -33,12 +33,12 @@ using namespace xio;
 // AMD:         .amdhsa_kernel
 //
 // PTX:         .entry post_room(
-// PTX-NOT:     st.cg.v4
-// PTX-COUNT-4: st.cg.v4.u32
+// PTX-NOT:     st.global.cg.v4
+// PTX-COUNT-4: st.global.cg.v4.u32
 // PTX-NOT:     {{st\.cg|st\.volatile}}
 // PTX:         fence.acq_rel.sys
 // PTX-NOT:     {{fence|membar}}
-// PTX:         st.relaxed.sys.b32
+// PTX:         st.relaxed.sys.global.b32
 // PTX-NOT:     {{fence|membar|st\.relaxed}}
 // PTX:         {{^[}]}}
 extern "C" __global__ void post_room(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {

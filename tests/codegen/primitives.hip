@@ -82,7 +82,7 @@ extern "C" __global__ void compare_exchange_agent(uint64_t* to, uint64_t value, 
 // GFX12:       global_store_b64 v{{.*}}] scope:SCOPE_DEV{{$}}
 // AMD:         .amdhsa_kernel
 // PTX:         .entry publish_agent(
-// PTX:         st.release.gpu.b64
+// PTX:         st.release.gpu.global.b64
 // PTX:         {{^[}]}}
 extern "C" __global__ void publish_agent(uint64_t* to, uint64_t value) { arch::publish<Scope::agent>(to, value); }
 
@@ -97,8 +97,8 @@ extern "C" __global__ void publish_agent(uint64_t* to, uint64_t value) { arch::p
 // AMD:         global_load_{{dwordx2|b64}}
 // AMD:         .amdhsa_kernel
 // PTX:         .entry observe_system(
-// PTX:         ld.acquire.sys.b64
-// PTX:         ld.relaxed.sys.b64
+// PTX:         ld.acquire.sys.global.b64
+// PTX:         ld.relaxed.sys.global.b64
 // PTX:         {{^[}]}}
 extern "C" __global__ void observe_system(const uint64_t* from, const uint64_t* then, uint64_t* out) {
   const uint64_t first = arch::observe<Scope::system>(from);
@@ -134,9 +134,9 @@ extern "C" __global__ void acquire(const uint32_t* from, uint32_t* out) {
 // AMD:         global_load_{{dword|b32}}
 // AMD:         .amdhsa_kernel
 // PTX:         .entry full_fence(
-// PTX:         st.relaxed.sys.b32
+// PTX:         st.relaxed.sys.global.b32
 // PTX:         fence.sc.sys
-// PTX:         ld.relaxed.sys.b32
+// PTX:         ld.relaxed.sys.global.b32
 // PTX:         {{^[}]}}
 extern "C" __global__ void full_fence(uint32_t* mine, const uint32_t* other, uint32_t* out) {
   arch::store<Scope::system>(mine, 1u);
@@ -193,7 +193,7 @@ extern "C" __global__ void read_clock(uint64_t* out) { *out = arch::clock(); }
 // AMD:         global_atomic_cmpswap
 // AMD:         .amdhsa_kernel
 // PTX:         .entry read_fenced_clock(
-// PTX:         ld.relaxed.sys.b64
+// PTX:         ld.relaxed.sys.global.b64
 // PTX:         fence.sc.sys
 // PTX:         %globaltimer
 // PTX:         fence.sc.sys

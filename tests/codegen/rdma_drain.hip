@@ -18,12 +18,12 @@ struct OneEntry : mlx5::Options {
 
 // PTX:      .entry drain_ring(
 // PTX-NOT:  atom.
-// PTX:      atom.cas.acquire.gpu.b32
+// PTX:      atom.cas.acquire.gpu.global.b32
 // PTX-NOT:  {{ld\.(relaxed|acquire|global)|atom\.}}
 // PTX:      bar.warp.sync
 // PTX:      ld.relaxed.gpu
 // PTX-NOT:  {{atom\.[^e]}}
-// PTX:      atom.cas.relaxed.gpu.b64
+// PTX:      atom.cas.relaxed.gpu.global.b64
 // PTX-NOT:  {{atom\.[^e]}}
 // PTX:      {{^[}]}}
 extern "C" __global__ void drain_ring(rdma::QueuePairHandle handle, uint32_t* taken) {
@@ -33,12 +33,12 @@ extern "C" __global__ void drain_ring(rdma::QueuePairHandle handle, uint32_t* ta
 
 // PTX:      .entry drain_collapsed(
 // PTX-NOT:  atom.
-// PTX:      atom.cas.acquire.gpu.b32
+// PTX:      atom.cas.acquire.gpu.global.b32
 // PTX-NOT:  {{ld\.(relaxed|acquire|global)|atom\.}}
 // PTX:      bar.warp.sync
 // PTX:      ld.relaxed.gpu
 // PTX-NOT:  {{atom\.[^e]}}
-// PTX:      atom.cas.relaxed.gpu.b64
+// PTX:      atom.cas.relaxed.gpu.global.b64
 // PTX-NOT:  {{atom\.[^e]}}
 // PTX:      {{^[}]}}
 extern "C" __global__ void drain_collapsed(rdma::QueuePairHandle handle, uint32_t* taken) {
@@ -48,12 +48,12 @@ extern "C" __global__ void drain_collapsed(rdma::QueuePairHandle handle, uint32_
 
 // PTX:      .entry drain_receives(
 // PTX-NOT:  atom.
-// PTX:      atom.cas.acquire.gpu.b32
+// PTX:      atom.cas.acquire.gpu.global.b32
 // PTX-NOT:  {{ld\.(relaxed|acquire|global)|atom\.}}
 // PTX:      bar.warp.sync
 // PTX:      ld.relaxed.gpu
 // PTX-NOT:  {{atom\.[^e]}}
-// PTX:      atom.cas.relaxed.gpu.b64
+// PTX:      atom.cas.relaxed.gpu.global.b64
 // PTX-NOT:  {{atom\.[^e]}}
 // PTX:      {{^[}]}}
 extern "C" __global__ void drain_receives(rdma::ReceiveQueueHandle handle, uint32_t* taken) {

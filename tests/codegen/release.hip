@@ -22,7 +22,7 @@ using namespace xio;
 // PTX:         .entry ring_only(
 // PTX:         fence.acq_rel.sys
 // PTX-NOT:     {{fence|membar}}
-// PTX:         st.relaxed.sys.b32
+// PTX:         st.relaxed.sys.global.b32
 // PTX:         {{^[}]}}
 extern "C" __global__ void ring_only(uint32_t* doorbell, uint32_t tail) { XioComDoorbell(doorbell, tail); }
 
@@ -50,7 +50,7 @@ extern "C" __global__ void ring_stored(uint32_t* doorbell, uint32_t tail) { XioC
 // AMD:         .amdhsa_kernel
 // PTX:         .entry ring_relaxed(
 // PTX-NOT:     {{fence|membar}}
-// PTX:         st.relaxed.sys.b32
+// PTX:         st.relaxed.sys.global.b32
 // PTX:         {{^[}]}}
 extern "C" __global__ void ring_relaxed(uint32_t* doorbell, uint32_t tail) {
   XioComDoorbell<order::Relaxed>(doorbell, tail);
@@ -103,9 +103,9 @@ extern "C" __global__ void record_then_ring(arch::Vec16* entry, arch::Vec16 valu
 // AMD:         .amdhsa_kernel
 // PTX:         .entry ring_then_pass(
 // PTX-NOT:     {{fence|membar}}
-// PTX:         st.relaxed.sys.b32
+// PTX:         st.relaxed.sys.global.b32
 // PTX-NOT:     {{fence|membar}}
-// PTX:         atom.cas.acq_rel.gpu.b64
+// PTX:         atom.cas.acq_rel.gpu.global.b64
 // PTX:         {{^[}]}}
 extern "C" __global__ void ring_then_pass(uint32_t* doorbell, uint32_t value, uint64_t* tail, uint64_t expected) {
   XioComDoorbell<order::Relaxed>(doorbell, value);

@@ -28,9 +28,9 @@ using namespace xio;
 // GFX10PLUS-NOT: {{global_wb|(global|buffer|gl0|gl1)_inv}}
 // AMD:          .amdhsa_kernel
 // PTX:          .entry through_thread(
-// PTX-COUNT-4:  st.wt.v4.u32
+// PTX-COUNT-4:  st.global.wt.v4.u32
 // PTX:          fence.acq_rel.sys
-// PTX:          st.relaxed.sys.b32
+// PTX:          st.relaxed.sys.global.b32
 // PTX:          {{^[}]}}
 extern "C" __global__ void through_thread(nvme::QueueHandle handle, uint64_t lba, uint64_t bus) {
   nvme::Queue<Sharing::thread, Policy<Unchecked, WriteThrough>> queue(handle);

@@ -3,6 +3,8 @@
 
 /// @file
 /// @brief NVIDIA GPUs from sm_70, in PTX: common to nvcc, NVRTC and clang; no CUDA header is needed.
+///
+/// All words are in global memory: an atomic of 8 bytes that may be to shared memory becomes two and a loop.
 
 #include <xio/device/arch/arch.hpp>
 
@@ -31,11 +33,11 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T load(const T* from) {
   if constexpr (detail::is_narrow<T>()) {
     uint32_t value;
-    XIO_AT_SCOPE(S, asm volatile, "ld.relaxed", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "ld.relaxed", ".global.b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
     return (T)value;
   } else {
     uint64_t value;
-    XIO_AT_SCOPE(S, asm volatile, "ld.relaxed", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "ld.relaxed", ".global.b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
     return (T)value;
   }
 }
@@ -44,11 +46,11 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T observe(const T* from) {
   if constexpr (detail::is_narrow<T>()) {
     uint32_t value;
-    XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".global.b32 %0, [%1];", : "=r"(value) : "l"(from) : "memory");
     return (T)value;
   } else {
     uint64_t value;
-    XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".global.b64 %0, [%1];", : "=l"(value) : "l"(from) : "memory");
     return (T)value;
   }
 }
@@ -61,18 +63,18 @@ XIO_DEVICE_INLINE void order_loads() {
 template <Scope S, class T>
 XIO_DEVICE_INLINE void store(T* to, T value) {
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "st.relaxed", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "st.relaxed", ".global.b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "st.relaxed", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "st.relaxed", ".global.b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
   }
 }
 
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish(T* to, T value) {
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "st.release", ".b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "st.release", ".global.b32 [%0], %1;", : : "l"(to), "r"((uint32_t)value) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "st.release", ".b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "st.release", ".global.b64 [%0], %1;", : : "l"(to), "l"((uint64_t)value) : "memory");
   }
 }
 
@@ -80,10 +82,10 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
   T before;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "atom.add.relaxed", ".u32 %0, [%1], %2;", : "=r"(before) : "l"(to),
+    XIO_AT_SCOPE(S, asm volatile, "atom.add.relaxed", ".global.u32 %0, [%1], %2;", : "=r"(before) : "l"(to),
                  "r"(value) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "atom.add.relaxed", ".u64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+    XIO_AT_SCOPE(S, asm volatile, "atom.add.relaxed", ".global.u64 %0, [%1], %2;", : "=l"(before) : "l"(to),
                  "l"(value) : "memory");
   }
   return before;
@@ -101,9 +103,9 @@ XIO_DEVICE_INLINE uint64_t fetch_add_ordered(uint64_t* to, uint64_t value) {
 template <Scope S, class T>
 XIO_DEVICE_INLINE void publish_add(T* to, T value) {
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "red.add.relaxed", ".u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "red.add.relaxed", ".global.u32 [%0], %1;", : : "l"(to), "r"(value) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "red.add.relaxed", ".u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "red.add.relaxed", ".global.u64 [%0], %1;", : : "l"(to), "l"(value) : "memory");
   }
 }
 
@@ -111,10 +113,10 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T exchange(T* to, T value) {
   T before;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "atom.exch.relaxed", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to),
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.relaxed", ".global.b32 %0, [%1], %2;", : "=r"(before) : "l"(to),
                  "r"(value) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "atom.exch.relaxed", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.relaxed", ".global.b64 %0, [%1], %2;", : "=l"(before) : "l"(to),
                  "l"(value) : "memory");
   }
   return before;
@@ -124,10 +126,10 @@ template <Scope S, class T>
 XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
   T before;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "atom.exch.release", ".b32 %0, [%1], %2;", : "=r"(before) : "l"(to),
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.release", ".global.b32 %0, [%1], %2;", : "=r"(before) : "l"(to),
                  "r"(value) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "atom.exch.release", ".b64 %0, [%1], %2;", : "=l"(before) : "l"(to),
+    XIO_AT_SCOPE(S, asm volatile, "atom.exch.release", ".global.b64 %0, [%1], %2;", : "=l"(before) : "l"(to),
                  "l"(value) : "memory");
   }
   return before;
@@ -138,11 +140,11 @@ XIO_DEVICE_INLINE bool compare_exchange(T* to, T& expected, T desired) {
   const T wanted = expected;
   T found;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "atom.cas.relaxed", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
-                 "r"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.relaxed", ".global.b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to),
+                 "r"(wanted), "r"(desired) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "atom.cas.relaxed", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
-                 "l"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.relaxed", ".global.b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to),
+                 "l"(wanted), "l"(desired) : "memory");
   }
   expected = found;
   return found == wanted;
@@ -153,11 +155,11 @@ XIO_DEVICE_INLINE bool compare_exchange_acquire(T* to, T& expected, T desired) {
   const T wanted = expected;
   T found;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acquire", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
-                 "r"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acquire", ".global.b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to),
+                 "r"(wanted), "r"(desired) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acquire", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
-                 "l"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acquire", ".global.b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to),
+                 "l"(wanted), "l"(desired) : "memory");
   }
   expected = found;
   return found == wanted;
@@ -168,11 +170,11 @@ XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
   const T wanted = expected;
   T found;
   if constexpr (detail::is_narrow<T>()) {
-    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acq_rel", ".b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to), "r"(wanted),
-                 "r"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acq_rel", ".global.b32 %0, [%1], %2, %3;", : "=r"(found) : "l"(to),
+                 "r"(wanted), "r"(desired) : "memory");
   } else {
-    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acq_rel", ".b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to), "l"(wanted),
-                 "l"(desired) : "memory");
+    XIO_AT_SCOPE(S, asm volatile, "atom.cas.acq_rel", ".global.b64 %0, [%1], %2, %3;", : "=l"(found) : "l"(to),
+                 "l"(wanted), "l"(desired) : "memory");
   }
   expected = found;
   if (found == wanted) return true;
@@ -210,7 +212,7 @@ XIO_DEVICE_INLINE void store_mmio(T* to, T value) {
 }
 
 XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
-  asm volatile("st.cg.v4.u32 [%0], {%1, %2, %3, %4};"
+  asm volatile("st.global.cg.v4.u32 [%0], {%1, %2, %3, %4};"
                :
                : "l"(to), "r"(value.word[0]), "r"(value.word[1]), "r"(value.word[2]), "r"(value.word[3])
                : "memory");
@@ -219,7 +221,7 @@ XIO_DEVICE_INLINE void store_entry(Vec16* to, const Vec16& value) {
 constexpr bool has_write_through = true;
 template <uint32_t Part = 0>
 XIO_DEVICE_INLINE void store_entry_through(Vec16* ring, uint32_t offset, const Vec16& value) {
-  asm volatile("st.wt.v4.u32 [%0], {%1, %2, %3, %4};"
+  asm volatile("st.global.wt.v4.u32 [%0], {%1, %2, %3, %4};"
                :
                : "l"(ring + (offset + Part) / sizeof(Vec16)), "r"(value.word[0]), "r"(value.word[1]),
                  "r"(value.word[2]), "r"(value.word[3])
