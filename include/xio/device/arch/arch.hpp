@@ -109,11 +109,11 @@ constexpr bool branches_separate_lanes = XIO_ARCH_AMDGCN;
 /// Whether serve_doorbell() has an effect.
 constexpr bool doorbells_call = XIO_ARCH_HOST;
 
-/// Number of lanes in a mask.
+/// Number of lanes in a mask. On NVIDIA GPUs the lower half is all of it, which a compiler does not always know.
 #if XIO_ARCH_NVPTX
 XIO_DEVICE uint32_t count_lanes(uint64_t mask) {
   uint32_t lanes;
-  asm("popc.b64 %0, %1;" : "=r"(lanes) : "l"(mask));
+  asm("popc.b32 %0, %1;" : "=r"(lanes) : "r"(static_cast<uint32_t>(mask)));
   return lanes;
 }
 #else
@@ -131,8 +131,8 @@ XIO_DEVICE constexpr uint32_t first_lane(uint64_t mask) { return static_cast<uin
 #if XIO_ARCH_NVPTX
 XIO_DEVICE uint32_t last_lane(uint64_t mask) {
   uint32_t zeros;
-  asm("clz.b64 %0, %1;" : "=r"(zeros) : "l"(mask));
-  return 63 - zeros;
+  asm("clz.b32 %0, %1;" : "=r"(zeros) : "r"(static_cast<uint32_t>(mask)));
+  return 31 - zeros;
 }
 #else
 XIO_DEVICE constexpr uint32_t last_lane(uint64_t mask) { return 63 - static_cast<uint32_t>(__builtin_clzll(mask)); }
