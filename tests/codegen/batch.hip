@@ -6,7 +6,8 @@
 
 using namespace xio;
 
-// Four store instructions for a wave's worth of entries, at offsets exchanged within quads; then the own-entry path.
+// Four store instructions for a wave's worth of entries, at offsets exchanged within quads; then the own-entry path. On
+// NVIDIA the four serve all lanes.
 // AMD-LABEL:   {{^}}enqueue:
 // AMD-NOT:     {{(global|buffer)_store}}
 // AMD-DAG:     quad_perm:[1,0,3,2]
@@ -30,9 +31,8 @@ using namespace xio;
 // AMD:         .amdhsa_kernel
 //
 // PTX:         .entry enqueue(
-// PTX-COUNT-16: shfl.sync.idx.b32
-// PTX-COUNT-4: st.global.cg.v4.u32
-// PTX:         bra
+// PTX-COUNT-20: shfl.sync.idx.b32
+// PTX-NOT:     shfl.sync
 // PTX-COUNT-4: st.global.cg.v4.u32
 // PTX-NOT:     st.global.cg.v4.u32
 // PTX:         {{^[}]}}

@@ -103,6 +103,11 @@ constexpr bool waits_know_drains = !XIO_ARCH_AMDGCN;
 /// microseconds.
 constexpr uint32_t looks_per_drain = XIO_ARCH_NVPTX ? 4 : 1;
 
+/// Whether lanes that act on their own should stay with the others. Where PTX's assembler cannot see that lanes are
+/// together, it makes a second copy of each collective, out of line; after a loop on memory, or a wait, in a branch of
+/// some lanes it never sees that again.
+constexpr bool lanes_stay_together = XIO_ARCH_NVPTX;
+
 /// Whether lanes act apart from others only where a branch separates them; else a mask is enough (alike()).
 constexpr bool branches_separate_lanes = XIO_ARCH_AMDGCN;
 
@@ -159,10 +164,11 @@ XIO_DEVICE_INLINE T* as_base(T* pointer) {
 #endif
 
 #if !XIO_ARCH_AMDGCN
-/// Value of the lane whose number differs in bit `Bit`; `mask` holds whole quads.
+/// Value of the lane whose number differs in bit `Bit`. `mask`: the lanes that call; `whole`: whether all lanes of the
+/// caller's quad do, else it gets its own value.
 template <uint32_t Bit>
-XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t mask, uint32_t value) {
-  return shuffle(mask, value, lane() ^ Bit);
+XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t mask, uint32_t value, bool whole = true) {
+  return shuffle(mask, value, lane() ^ (whole ? Bit : 0));
 }
 
 /// Value of lane `Lane` of the caller's quad.
@@ -218,11 +224,11 @@ XIO_DEVICE_ALWAYS_INLINE auto apart(const void*, Act act) {
 XIO_DEVICE_INLINE void prefer_vector_loads() {}
 
 /// One step of a transposition: lanes whose number has bit `Bit` clear keep `low` and get their neighbour's `low` as
-/// `high`; the others keep `high` and get their neighbour's `high` as `low`. `mask` holds whole quads.
+/// `high`; the others keep `high` and get their neighbour's `high` as `low`. Parameters as of quad_exchange().
 template <uint32_t Bit>
-XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& high) {
+XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& high, bool whole = true) {
   const bool upper = (lane() & Bit) != 0;
-  const uint32_t got = quad_exchange<Bit>(mask, upper ? low : high);
+  const uint32_t got = quad_exchange<Bit>(mask, upper ? low : high, whole);
   low = upper ? got : low;
   high = upper ? high : got;
 }

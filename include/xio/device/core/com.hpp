@@ -156,15 +156,16 @@ XIO_DEVICE_INLINE constexpr void XioComDoorbell(Word* where, Word value) {
 namespace detail {
 
 // Transposes the entries of a quad: afterwards chunk[i] is the part of lane i's entry that the calling lane stores.
-XIO_DEVICE_INLINE void transpose_quad(uint64_t mask, arch::Vec16 (&chunk)[4]) {
+// Nothing happens to a quad that is not `whole`.
+XIO_DEVICE_INLINE void transpose_quad(uint64_t mask, arch::Vec16 (&chunk)[4], bool whole) {
   for (uint32_t pair = 0; pair < 4; pair += 2) {
     for (uint32_t word = 0; word < 4; ++word) {
-      arch::quad_transpose<1>(mask, chunk[pair].word[word], chunk[pair + 1].word[word]);
+      arch::quad_transpose<1>(mask, chunk[pair].word[word], chunk[pair + 1].word[word], whole);
     }
   }
   for (uint32_t pair = 0; pair < 2; ++pair) {
     for (uint32_t word = 0; word < 4; ++word) {
-      arch::quad_transpose<2>(mask, chunk[pair].word[word], chunk[pair + 2].word[word]);
+      arch::quad_transpose<2>(mask, chunk[pair].word[word], chunk[pair + 2].word[word], whole);
     }
   }
 }
@@ -186,20 +187,40 @@ XIO_DEVICE_INLINE void enqueue_wave(uint64_t group, uint64_t storing, const Entr
   quads &= 0x1111111111111111u;
   const uint64_t together = quads * 15;
   ring = arch::uniform(ring);
-  if (arch::is_in(together)) {
-    auto parts = __builtin_bit_cast(detail::Chunks<Entry>, entry);
-    detail::transpose_quad(together & group, parts.chunk);
+  if constexpr (arch::lanes_stay_together) {
     auto* const to = reinterpret_cast<arch::Vec16*>(ring);
     const uint32_t own = slot * static_cast<uint32_t>(sizeof(Entry));
     const uint32_t part = (arch::lane() & 3) * static_cast<uint32_t>(sizeof(arch::Vec16));
-    const uint32_t offsets[4] = {
-        arch::quad_broadcast<0>(together, own) | part, arch::quad_broadcast<1>(together, own) | part,
-        arch::quad_broadcast<2>(together, own) | part, arch::quad_broadcast<3>(together, own) | part};
-    for (uint32_t i = 0; i < 4; ++i) detail::store_chunk(How{}, to, offsets[i], parts.chunk[i]);
-  }
-  const uint64_t alone = storing & ~together;
-  if (XIO_UNLIKELY(alone != 0)) {
-    if (arch::is_in(alone)) XioComEnqueue<How>(entry, ring, slot);
+    const bool whole = arch::is_in(together);
+    // All lanes shuffle, and the four stores are those of all lanes.
+    auto parts = __builtin_bit_cast(detail::Chunks<Entry>, entry);
+    uint32_t offsets[4] = {own, own + 16, own + 32, own + 48};
+    if (together != 0) {
+      detail::transpose_quad(group, parts.chunk, whole);
+      for (uint32_t i = 0; i < 4; ++i) {
+        const uint32_t base = arch::shuffle(group, own, whole ? (arch::lane() & ~3u) | i : arch::lane());
+        if (whole) offsets[i] = base | part;
+      }
+    }
+    if (arch::is_in(storing)) {
+      for (uint32_t i = 0; i < 4; ++i) detail::store_chunk(How{}, to, offsets[i], parts.chunk[i]);
+    }
+  } else {
+    if (arch::is_in(together)) {
+      auto parts = __builtin_bit_cast(detail::Chunks<Entry>, entry);
+      detail::transpose_quad(together & group, parts.chunk, true);
+      auto* const to = reinterpret_cast<arch::Vec16*>(ring);
+      const uint32_t own = slot * static_cast<uint32_t>(sizeof(Entry));
+      const uint32_t part = (arch::lane() & 3) * static_cast<uint32_t>(sizeof(arch::Vec16));
+      const uint32_t offsets[4] = {
+          arch::quad_broadcast<0>(together, own) | part, arch::quad_broadcast<1>(together, own) | part,
+          arch::quad_broadcast<2>(together, own) | part, arch::quad_broadcast<3>(together, own) | part};
+      for (uint32_t i = 0; i < 4; ++i) detail::store_chunk(How{}, to, offsets[i], parts.chunk[i]);
+    }
+    const uint64_t alone = storing & ~together;
+    if (XIO_UNLIKELY(alone != 0)) {
+      if (arch::is_in(alone)) XioComEnqueue<How>(entry, ring, slot);
+    }
   }
 }
 

@@ -106,13 +106,13 @@ XIO_DEVICE_INLINE T broadcast(uint64_t, T value, uint32_t source) {
 }
 
 template <uint32_t Bit>
-XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t, uint32_t value) {
+XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t, uint32_t value, bool = true) {
   constexpr int quad_perm = Bit == 1 ? 0xb1 : 0x4e;  // lanes 1,0,3,2 and 2,3,0,1
   return __builtin_amdgcn_mov_dpp(static_cast<int>(value), quad_perm, 0xf, 0xf, true);
 }
 
 template <uint32_t Bit>
-XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& high) {
+XIO_DEVICE_INLINE void quad_transpose(uint64_t mask, uint32_t& low, uint32_t& high, bool = true) {
   const uint32_t from_low = quad_exchange<Bit>(mask, low);
   const uint32_t from_high = quad_exchange<Bit>(mask, high);
   const bool upper = (lane() & Bit) != 0;
