@@ -108,8 +108,12 @@
 #define XIO_HAS_BYTE_SWAP 1
 #endif
 
-/// Whether the compiler keeps a constant table in memory instead of building it where it is used.
-#define XIO_TABLES_ARE_CONSTANT (!XIO_ARCH_NVPTX)
+/// Whether the compiler keeps a constant table of a function in memory; nvcc builds it on the stack.
+#if XIO_ARCH_NVPTX && !defined(__clang__)
+#define XIO_LOCAL_TABLES_ARE_CONSTANT 0
+#else
+#define XIO_LOCAL_TABLES_ARE_CONSTANT 1
+#endif
 
 /// Marks a rarely taken path: out of line on the host, where a call is cheap and registers are few. Inlined on a GPU,
 /// where an object passed by address would have to live in scratch memory.

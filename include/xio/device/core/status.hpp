@@ -132,16 +132,21 @@ XIO_DEVICE constexpr CodeTable<Count> make_code_table() {
   return table;
 }
 
-/// `Of(number)` for a number below `Count`. For AMD GPUs clang compiles a switch into hundreds of instructions under
-/// register-hungry masks, and this table into a byte load; nvcc would build the table on the stack, and does better
-/// with the switch.
+#if !XIO_LOCAL_TABLES_ARE_CONSTANT
+/// In constant memory.
+template <class Number, Status::Code (*Of)(Number), uint32_t Count>
+__constant__ constexpr CodeTable<Count> code_table = make_code_table<Number, Of, Count>();
+#endif
+
+/// `Of(number)` for a number below `Count`: compilers make hundreds of instructions of a switch, for AMD GPUs under
+/// register-hungry masks, and of this table a byte load.
 template <class Number, Status::Code (*Of)(Number), uint32_t Count>
 XIO_DEVICE constexpr Status::Code look_up_code(Number number) {
-#if XIO_TABLES_ARE_CONSTANT
-  constexpr CodeTable<Count> table = make_code_table<Number, Of, Count>();
-  return static_cast<Status::Code>(table.code[static_cast<uint32_t>(number)]);
+#if XIO_LOCAL_TABLES_ARE_CONSTANT
+  constexpr CodeTable<Count> code_table = make_code_table<Number, Of, Count>();
+  return static_cast<Status::Code>(code_table.code[static_cast<uint32_t>(number)]);
 #else
-  return Of(number);
+  return static_cast<Status::Code>(code_table<Number, Of, Count>.code[static_cast<uint32_t>(number)]);
 #endif
 }
 

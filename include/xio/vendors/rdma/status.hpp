@@ -103,37 +103,12 @@ XIO_DEVICE constexpr Status::Code status_code_of(Number number) {
   return status_code(ToVerbs(number));
 }
 
-/// Codes of eight numbers from `first` on, a byte each.
-template <class Number, VerbsStatus (*ToVerbs)(Number), uint32_t Count>
-XIO_DEVICE constexpr uint64_t pack_codes(uint32_t first) {
-  uint64_t codes = 0;
-  for (uint32_t i = 0; i < 8 && first + i < Count; ++i) {
-    codes |= uint64_t{status_code_of<Number, ToVerbs>(static_cast<Number>(first + i))} << (8 * i);
-  }
-  return codes;
-}
-
-/// The code of a number below `Count` from constants of eight bytes.
-template <class Number, VerbsStatus (*ToVerbs)(Number), uint32_t Count, uint32_t First = 0>
-XIO_DEVICE constexpr Status::Code unpack_code(uint32_t number) {
-  if constexpr (First + 8 < Count) {
-    if (number >= First + 8) return unpack_code<Number, ToVerbs, Count, First + 8>(number);
-  }
-  constexpr uint64_t codes = pack_codes<Number, ToVerbs, Count>(First);
-  return static_cast<Status::Code>(codes >> (8 * (number - First)) & 0xff);
-}
-
-/// The library's code for a vendor's number, of which `Last` is the greatest. `ToVerbs`: the verbs' status for it. nvcc
-/// would build the table of look_up_code() on the stack, or execute two switches in a row.
+/// The library's code for a vendor's number, of which `Last` is the greatest. `ToVerbs`: the verbs' status for it.
 template <class Number, VerbsStatus (*ToVerbs)(Number), Number Last>
 XIO_DEVICE constexpr Status::Code look_up(uint32_t number) {
   constexpr uint32_t count = static_cast<uint32_t>(Last) + 1;
   if (number >= count) return Status::device_error;
-#if XIO_TABLES_ARE_CONSTANT
   return xio::detail::look_up_code<Number, status_code_of<Number, ToVerbs>, count>(static_cast<Number>(number));
-#else
-  return unpack_code<Number, ToVerbs, count>(number);
-#endif
 }
 
 XIO_DEVICE constexpr VerbsStatus as_it_is(VerbsStatus status) { return status; }
