@@ -5,7 +5,7 @@
 /// @brief Words stored in network byte order on every target. Little-endian fields are plain integers: all targets are
 /// little-endian.
 
-#include <xio/config.hpp>
+#include <xio/device/arch/arch.hpp>
 
 XIO_NAMESPACE_BEGIN
 /// @addtogroup vendors
@@ -21,6 +21,7 @@ XIO_DEVICE_INLINE constexpr uint32_t byte_swap(uint32_t value) {
 #if XIO_HAS_BYTE_SWAP
   return __builtin_bswap32(value);
 #else
+  if (!__builtin_is_constant_evaluated()) return arch::reverse_bytes(value);
   return value << 24 | (value & 0xff00u) << 8 | (value >> 8 & 0xff00u) | value >> 24;
 #endif
 }

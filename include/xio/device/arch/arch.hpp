@@ -146,6 +146,11 @@ XIO_DEVICE constexpr uint32_t last_lane(uint64_t mask) { return 63 - static_cast
 /// Whether the calling lane is the lowest of `mask`.
 XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
 
+#if !XIO_ARCH_NVPTX
+/// The bytes of a word in reverse order.
+XIO_DEVICE_INLINE uint32_t reverse_bytes(uint32_t value) { return __builtin_bswap32(value); }
+#endif
+
 #if !XIO_ARCH_HOST
 /// Does nothing: servers of doorbell words poll them.
 XIO_DEVICE_INLINE void serve_doorbell(const void*) {}
