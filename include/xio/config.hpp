@@ -131,6 +131,13 @@
 #define XIO_LEAF __attribute__((noinline))
 #endif
 
+/// Precedes a loop off the hot path, of which nvcc would make 4 to 16 copies.
+#if XIO_ARCH_NVPTX
+#define XIO_ROLLED _Pragma("unroll 1")
+#else
+#define XIO_ROLLED
+#endif
+
 /// Selects one statement by scope: PTX puts the scope between the two parts of an instruction's text. `statement` takes
 /// the text and the operands after it.
 #define XIO_AT_SCOPE(scope, statement, before, after, ...)     \

@@ -71,6 +71,7 @@ XIO_DEVICE constexpr Status fill_prp_list(const Pages& pages, PrpListPlan plan, 
   uint64_t wrong = 0;
   uint32_t at = 0;
   uint32_t page_end = room;
+  XIO_ROLLED
   for (uint32_t left = plan.entries; left > 0; --left) {
     if (at + 1 == page_end && left > 1) {
       list.put(at, list.bus + uint64_t{page_end} * 8);
