@@ -105,3 +105,12 @@ foreach(arch gfx942 gfx1100)
     COMMAND ${XIO_CODEGEN_DIR}/code_sizes.py ${sizes} ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${arch} -S -o -
       ${XIO_CODEGEN_DIR}/sizes.hip)
 endforeach()
+
+# The same for NVIDIA, of nvcc: instructions of 16 bytes, registers, and bytes of stack, which holds a copy of a handle whose
+# address is passed to a function.
+set(sizes_sm_90 read_thread=1140/60 read_wave=2140/64 read_grid=2890/72 read_grid_twice-read_grid=2490 put_thread=960/36
+  put_wave=1740/40 put_grid=2720/62 read_called=3290/124/256 read_called_twice-read_called=80)
+string(REPLACE ";" "," sizes "${sizes_sm_90}")
+xio_register_tool_test("${XIO_NVCC_MISSING}" NAME codegen.sizes.sm_90 LABELS codegen budget TIMEOUT 300
+  COMMAND ${XIO_CODEGEN_DIR}/nvcc_sizes.py ${sizes} ${XIO_CODEGEN_BINARY_DIR}/sizes.sm_90.cubin
+    ${XIO_NVCC} ${XIO_NVCC_FLAGS} -arch=sm_90 ${XIO_CODEGEN_DIR}/sizes.hip)
