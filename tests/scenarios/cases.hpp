@@ -53,31 +53,35 @@ struct Case {
 };
 
 enum Feature : uint32_t {
-  own_queues = 1,       ///< one queue per thread
-  shadow = 2,           ///< shadow doorbells
-  through = 4,          ///< rings in memory that the GPU does not cache; data elsewhere as in other cases
-  drives = 8,           ///< `count` controllers
-  inbound = 16,         ///< data in the GPU's memory
-  pairs = 32,           ///< batches: pieces to write, then as many to read
-  small_pages = 64,     ///< transfers of at most two pages: longer ones are split
-  costs = 128,          ///< large, for counting: only on a calm GPU
-  answers = 256,        ///< completions carry a block-specific result
-  bad_blocks = 512,     ///< reading most blocks fails
-  twice = 1024,         ///< one completion is written twice, which breaks the queue
-  one_fails = 2048,     ///< one operation fails, and later ones are flushed
-  stray = 4096,         ///< one completion is about another queue pair
-  watched = 8192,       ///< the host sees notifications and kept results in its memory, and answers
-  small_rings = 16384,  ///< rings that wrap several times; NVMe: completion rings of `depth` + 1 entries
-  small_log = 32768,    ///< a log of one failure, fewer than the host's set-up gives: soon searched, soon full
-  small_table = 65536,  ///< a table of twice the depth, which failures soon leave
-  filled = 131072,      ///< each block that is read into holds words of its thread's number
-  requested = 262144,   ///< a wave that stopped has left the bit of a reservation request, or a request that is over
-  page_lists = 524288,  ///< transfers of any length, with a list of their pages
-  long_used = 1048576   ///< counters that soon exceed 16, 24, 32, 33 or 47 bits, by the seed
+  own_queues = 1,          ///< one queue per thread
+  shadow = 2,              ///< shadow doorbells
+  through = 4,             ///< rings in memory that the GPU does not cache; data elsewhere as in other cases
+  drives = 8,              ///< `count` controllers
+  inbound = 16,            ///< data in the GPU's memory
+  pairs = 32,              ///< batches: pieces to write, then as many to read
+  small_pages = 64,        ///< transfers of at most two pages: longer ones are split
+  costs = 128,             ///< large, for counting: only on a calm GPU
+  answers = 256,           ///< completions carry a block-specific result
+  bad_blocks = 512,        ///< reading most blocks fails
+  twice = 1024,            ///< one completion is written twice, which breaks the queue
+  one_fails = 2048,        ///< one operation fails, and later ones are flushed
+  stray = 4096,            ///< one completion is about another queue pair
+  watched = 8192,          ///< the host sees notifications and kept results in its memory, and answers
+  small_rings = 16384,     ///< rings that wrap several times; NVMe: completion rings of `depth` + 1 entries
+  small_log = 32768,       ///< a log of one failure, fewer than the host's set-up gives: soon searched, soon full
+  small_table = 65536,     ///< a table of twice the depth, which failures soon leave
+  filled = 131072,         ///< each block that is read into holds words of its thread's number
+  requested = 262144,      ///< a wave that stopped has left the bit of a reservation request, or a request that is over
+  page_lists = 524288,     ///< transfers of any length, with a list of their pages
+  long_used = 1048576,     ///< counters that soon exceed 16, 24, 32, 33 or 47 bits, by the seed
+  rings_early = 2097152,   ///< MLX5: doorbells before the record, that name other entries: devices go by the record
+  short_entries = 4194304  ///< the shortest send entries that the vendor has
 };
 
 std::vector<Case> nvme_cases();
 std::vector<Case> rdma_cases();
+/// Other libraries' code, in kernel files of its own (tests/peers), and ours beside it: only costs are compared.
+std::vector<Case> peer_cases();
 
 /// Numbers of operations that a row's kernel reports.
 /// @param atomics  the kernel counts in the peer's memory

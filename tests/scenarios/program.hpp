@@ -37,6 +37,7 @@ class Program {
     app.add_option("--case", only_, "this one only");
     app.add_flag("--stop", stop_, "end a case with its first wrong run");
     app.add_flag("--rdma", rdma_, "the RDMA cases instead of NVMe's");
+    app.add_flag("--peers", peers_, "the cases of other libraries instead");
   }
 
   /// The chosen rows, after the options have been parsed.
@@ -52,11 +53,14 @@ class Program {
       last = std::stoull(dash == std::string::npos ? seeds_ : seeds_.substr(dash + 1));
     }
     std::vector<Case> chosen;
-    for (const Case& one : rdma_ ? rdma_cases() : nvme_cases())
+    for (const Case& one : peers_ ? peer_cases() : rdma_ ? rdma_cases() : nvme_cases())
       if (only_.empty() || only_ == one.name) chosen.push_back(one);
     if (chosen.empty()) throw Fault("no case " + only_);
     return chosen;
   }
+
+  /// Whether the rows are those of several files of kernels, of which each has a part.
+  bool peers() const { return peers_; }
 
   /// Runs a case with all seeds. Prints each kind of failure once, whatever its numbers.
   Runs run(Gpu& gpu, const Case& one) const {
@@ -97,6 +101,7 @@ class Program {
   uint64_t operations_ = ~uint64_t{0};
   bool stop_ = false;
   bool rdma_ = false;
+  bool peers_ = false;
 };
 
 }  // namespace scenarios

@@ -42,6 +42,7 @@ RdmaQueueConfig numbered(const Case& one, uint32_t qpn) {
     config.cq_entries *= 16;
     config.side_entries *= 16;
   }
+  if ((one.features & short_entries) != 0) config = Kit::shortest(config);
   if ((one.features & small_rings) != 0) {
     config.sq_units = 16;
     if (config.side_entries != 0) config.side_entries = 16;
@@ -166,6 +167,12 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   }
   const bool dies = (one.features & one_fails) != 0 && messages;
   const bool strays = (one.features & stray) != 0 && messages;
+  if ((one.features & rings_early) != 0)
+    gpu.write_register = [record = near.memory().sq_record](uint64_t address, uint64_t value, uint32_t) {
+      const uint32_t last = (xio::byte_swap(__atomic_load_n(record, __ATOMIC_ACQUIRE)) - 1) & 0xffff;
+      __atomic_store_n(reinterpret_cast<uint64_t*>(address), (value >> 32 << 32) | xio::byte_swap(last << 8),
+                       __ATOMIC_RELEASE);
+    };
   uint64_t sent = 0;
   gpu.step_devices = [&, passes = uint64_t{0}](Random&) mutable {
     const bool took = from_host && send_to_each(fabric, far.config().qpn, job, sent);
@@ -205,6 +212,7 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
       error = "the peer's word counts " + std::to_string(remote[bytes / 8]);
     return error;
   });
+  gpu.write_register = nullptr;
   outcome.operations = near.model().statistics().operations;
   return outcome;
 }
@@ -348,6 +356,36 @@ std::vector<Case> rdma_cases() {
   cases.push_back({"mlx5_wave_placed_quiet_unable", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 2, 0, 0, 0b011,
                    "mlx5_wave_placed_quiet"});
   cases.push_back({"rxe_grid_placed", run_rdma<xio::emulation::RxeKit<>>, 2, 8, 0, 64, 1, 0, inbound, 0b011});
+  return cases;
+}
+
+namespace {
+
+struct IonicSecond : xio::ionic::Options {
+  static constexpr xio::ionic::Version version = xio::ionic::Version::v2;
+};
+
+}  // namespace
+
+std::vector<Case> peer_cases() {
+  using xio::emulation::IonicKit;
+  using xio::emulation::Mlx5Kit;
+  std::vector<Case> cases;
+  // One wave. So many rounds that what a kernel does once hardly counts, and so few that no ring wraps: others tell the
+  // devices nothing of the completions that they have taken, and number their entries without end.
+  const auto add_peer = [&cases](const std::string& kernel, Outcome (*run)(Gpu&, const Case&, uint64_t),
+                                 uint32_t features = 0) {
+    cases.push_back({kernel, run, 1, 0, 0, 64, 32, 0, costs | features, 0b001});
+  };
+  for (const std::string sharing : {"_wave_puts", "_grid_puts"}) {
+    add_peer("mlx5" + sharing, run_rdma<Mlx5Kit<>>);
+    add_peer("bnxt" + sharing, run_rdma<xio::emulation::BnxtKit<>>);
+    add_peer("ionic" + sharing, run_rdma<IonicKit<>>, short_entries);
+  }
+  add_peer("gpunetio_warp_puts", run_rdma<Mlx5Kit<>>, rings_early);
+  add_peer("gpunetio_thread_puts", run_rdma<Mlx5Kit<>>, rings_early);
+  add_peer("mori_mlx5_puts", run_rdma<Mlx5Kit<Mlx5Collapsed>>);
+  add_peer("mori_ionic_puts", run_rdma<IonicKit<IonicSecond>>, short_entries);
   return cases;
 }
 

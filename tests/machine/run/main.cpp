@@ -54,6 +54,12 @@ void write_counts(const std::string& folder, const std::string& target, const st
   if (!file.flush()) throw Fault("cannot write " + path);
 }
 
+bool has_kernel(const Gpu& gpu, const std::string& name) {
+  for (const KernelInfo& kernel : gpu.kernels())
+    if (kernel.name == name) return true;
+  return false;
+}
+
 /// Runs one case over all seeds. Returns the number of failed runs, and of counters above their limits.
 uint64_t run(Gpu& gpu, const Case& one, const Program& program, const Options& options) {
   const Runs runs = program.run(gpu, one);
@@ -113,6 +119,7 @@ int main(int argc, char** argv) {
       one.calm = options.calm;
       if ((one.features & scenarios::costs) != 0 && !options.calm) continue;
       if (scenarios::misfit(one, gpu->wave_size()) != nullptr) continue;
+      if (program.peers() && !has_kernel(*gpu, one.kernel_name())) continue;
       if (!budgets.empty() && !options.budgets.has(gpu->target(), one.name)) continue;
       ++ran;
       if (options.mutate)
