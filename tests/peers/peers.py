@@ -43,6 +43,12 @@ PROGRAMS = {
 }
 # It waits for a completion queue of one entry, which the emulated NIC of this vendor does not have.
 NOT_EXECUTED = ["mori_bnxt_puts"]
+# Kernels of the timed mode: sources, the kernels' names there, and settings.
+TIMED = {"xio": HERE.parent / "machine/timed/rdma.cu", "nccl": HERE / "gpunetio_timed.cu"}
+TIMED_KERNELS = {"mlx5_wave_puts": ("put_wave", []), "mlx5_grid_puts": ("put_grid", []),
+                 # Its rounds take longer once its ring has wrapped.
+                 "gpunetio_warp_puts": ("put_gpunetio_warp", ["rounds=300"])}
+WAVES = (1, 4)
 COUNTED = ["instructions", "loads", "stores", "atomics", "write_backs"]
 
 
@@ -70,6 +76,26 @@ def amd_sizes(assembly):
     registers = re.findall(r"\.name:\s+(\w+)\n(?:\s+\..*\n)*?\s+\.vgpr_count:\s+(\d+)", text)
     return {name: (sum(size[one] for one in code_sizes.reached(name, calls, {name}) if one in size), int(number))
             for name, number in registers}
+
+
+def predict(machine, peers, work, compiler, rows):
+    """Adds to rows what rounds take on the model's clock, and holds it to what a GPU measured."""
+    programs = []
+    for name, source in TIMED.items():
+        programs.append(work / f"{source.stem}.sm_90.ptx")
+        run([*compiler, "-isystem", peers / "nccl", "-o", programs[-1], source])
+    for row in rows:
+        kernel, settings = TIMED_KERNELS.get(row["kernel"], (None, []))
+        if kernel is None:
+            continue
+        row["predicted_ns"] = {}
+        for waves in WAVES:
+            options = ["--kernel", kernel, "--waves", waves, *[word for one in settings for word in ("--with", one)]]
+            said = run([machine, *programs, "--timed", *options, "--lines", 1])
+            row["predicted_ns"][waves] = float(re.search(rf"^{kernel} .*?\s(\d+)\s+[\d.]+$", said, re.MULTILINE)[1])
+            if waves == 1:
+                row["leading_lane"] = float(re.search(r"a round: ([\d.]+) instructions", said)[1])
+    print(run([machine, *programs, "--timed", "--measured", HERE.parent / "machine/timed/h200.measured"]))
 
 
 def main():
@@ -102,13 +128,17 @@ def main():
                 # Of a round: AMD's instructions are those of a wave of 64 lanes, NVIDIA's those of a thread.
                 row["executed"] = {name: executed[name] * (64 if amd else 1) for name in COUNTED}
             rows.append(row)
+    if not amd:
+        predict(machine, peers, work, compiler, rows)
     counts.mkdir(parents=True, exist_ok=True)
     (counts / f"peers.{target}.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    titles = [target, "device", "queue", *COUNTED, "code bytes", "registers"]
+    times = [] if amd else [f"ns, {waves} wave{'s' * (waves > 1)}, predicted" for waves in WAVES]
+    titles = [target, "device", "queue", *COUNTED, "code bytes", "registers", *times]
     print("| " + " | ".join(titles) + " |\n|" + "---|" * len(titles))
     for row in rows:
         executed = [f"{row['executed'][name]:.1f}" if row["executed"] else "-" for name in COUNTED]
         cells = [row["library"], row["device"], row["queue"], *executed, str(row["code_bytes"]), str(row["registers"])]
+        cells += [f"{row['predicted_ns'][waves]:.0f}" if "predicted_ns" in row else "-" for waves in WAVES][:len(times)]
         print("| " + " | ".join(cells) + " |")
 
 
