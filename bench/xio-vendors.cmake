@@ -13,7 +13,7 @@ foreach(part xio-vendors-counts xio-vendors-times)
 endforeach()
 
 # Reading options and printing: optimising it would be most of the build.
-set(vendors_tool main report target_counts)
+set(vendors_tool main peers report target_counts)
 list(TRANSFORM vendors_tool PREPEND vendors/)
 list(TRANSFORM vendors_tool APPEND .cpp)
 xio_add_bench(xio-vendors SOURCES ${vendors_tool}

@@ -15,6 +15,7 @@
 #include "tester/cli/errors.hpp"
 #include "tester/cli/installed.hpp"
 #include "tester/cli/output.hpp"
+#include "vendors/peers.hpp"
 #include "vendors/report.hpp"
 
 namespace {
@@ -47,6 +48,7 @@ vendors::Report measure(const Options& options) {
   const auto timed = vendors::time_all(options.repetitions);
   for (size_t i = 0; i < counted.size(); ++i)
     report.columns.push_back({counted[i], timed[i], vendors::read_target_counts(options.counts, counted[i].name)});
+  report.peers = vendors::read_peers(options.counts);
   return report;
 }
 

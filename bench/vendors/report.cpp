@@ -5,8 +5,9 @@
 #include <functional>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
 #include <xio/version.hpp>
+
+#include "vendors/peers.hpp"
 
 namespace vendors {
 
@@ -133,7 +134,8 @@ std::string markdown(const Report& report) {
       << "\nTimes: median of " << report.repetitions << " turns of 64 calls, all columns in turns; " << report.cpu
       << ".\nInstructions on the CPU: the hardware's counter, n/a where there is none. On GPUs: what the budget tests "
          "of this build tree counted in the disassembly; executed: one operation and its wait, for each of 256 threads "
-         "that share a queue, in instructions and accesses of waves on a model of the GPU.\n";
+         "that share a queue, in instructions and accesses of waves on a model of the GPU.\n\n"
+      << peers_markdown(report.peers);
   return text.str();
 }
 
@@ -165,6 +167,7 @@ Json to_json(const Report& report) {
     }
     json["vendors"].push_back(one);
   }
+  json["peers"] = report.peers;
   return json;
 }
 

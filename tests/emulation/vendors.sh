@@ -18,9 +18,17 @@ echo '{"kernel": "put_mlx5", "instructions": 12345}' >"$work/counts/put_mlx5.gfx
 echo '{"instructions": 67.5, "loads": 1, "stores": 2, "doorbells": 0.01, "host_writes": 3}' \
   >"$work/counts/executed.bnxt_grid_puts.gfx942.json"
 
+cat >"$work/counts/peers.sm_90.json" <<'EOF'
+[{"library": "xio", "device": "MLX5", "queue": "a queue of all", "kernel": "k", "code_bytes": 777, "registers": 33,
+  "executed": {"instructions": 61.5}, "predicted_ns": {"1": 4321.4}},
+ {"library": "other", "device": "MLX5", "queue": "a queue of all", "kernel": "o", "code_bytes": 778, "registers": 34,
+  "executed": null}]
+EOF
 "$tester" --repetitions 3 --json "$report" --gpu-counts "$work/counts" >"$work/out" 2>"$work/err" || fail "exit status $?"
 cat "$work/out" "$work/err"
-for words in "models, neither NICs nor a drive" "not measured here" "12345" "| executed, gfx942: instructions | not measured here | not measured here | 67.5 |" "| nvme$(printf " | %s" "${vendors[@]}") |"; do
+for words in "models, neither NICs nor a drive" "not measured here" "12345" "| executed, gfx942: instructions | not measured here | not measured here | 67.5 |" \
+  "| sm_90 | xio | MLX5 | a queue of all | 61.5 | - | - | - | - | 777 | 33 | 4321 | - |" \
+  "| sm_90 | other | MLX5 | a queue of all | - | - | - | - | - | 778 | 34 | - | - |" "| nvme$(printf " | %s" "${vendors[@]}") |"; do
   if grep -qF -- "$words" "$work/out"; then pass; else fail "the table does not say: $words"; fi
 done
 
@@ -56,6 +64,8 @@ holds "[(v['name'], v['gpu_instructions']['gfx942']) for v in j['vendors'] if v[
 holds "[(v['name'], v['gpu_executed']['gfx942']['pcie_writes']) for v in j['vendors'] if v['gpu_executed']['gfx942']] == [('bnxt', 3)]"
 holds "all(list(v['gpu_instructions']) == sorted(['gfx90a', 'gfx942', 'gfx1100', 'gfx1201']) for v in j['vendors'])"
 
+holds "[p['code_bytes'] for p in j['peers']['sm_90']] == [777, 778]"
+
 "$tester" --repetitions 1 --json - >"$work/stdout.json" 2>"$work/err" &&
   check_json "$work/stdout.json" "len(j['vendors']) == 1 + ${#vendors[@]}" && pass || fail "--json -"
 
@@ -79,4 +89,7 @@ expect 2 "--no-such-flag" --no-such-flag
 expect 2 "/nowhere/report.json" --json /nowhere/report.json
 echo nonsense >"$work/counts/put_mlx5.gfx942.json"
 expect 1 "put_mlx5.gfx942.json" --repetitions 1 --gpu-counts "$work/counts"
+rm "$work/counts/put_mlx5.gfx942.json"
+echo '[{"library": 7}]' >"$work/counts/peers.gfx942.json"
+expect 1 "peers.gfx942.json" --repetitions 1 --gpu-counts "$work/counts"
 finish "xio-vendors"
