@@ -43,13 +43,6 @@ inline xio::emulation::MemorySource pinned_memory() {
   return source;
 }
 
-/// How many operations a test does of those that it does usually: one of XIO_GPU_SHARE, for GPUs that are models.
-inline uint32_t share_of(uint32_t usual) {
-  const char* const told = std::getenv("XIO_GPU_SHARE");
-  const uint32_t share = told == nullptr ? 1 : static_cast<uint32_t>(std::strtoul(told, nullptr, 10));
-  return share < 2 ? usual : std::max(1u, usual / share);
-}
-
 /// Options for a queue whose state, which only kernels access, lies in the GPU's memory.
 inline xio::host::QueueOptions state_on_gpu(xio::host::QueueOptions options = {}) {
   options.allocate_state = [](size_t bytes, size_t) {

@@ -4,6 +4,7 @@
 /// @file
 /// @brief The few calls of a GPU runtime that the tests need, under one name for HIP and CUDA.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -87,6 +88,13 @@ inline void free_device(void* memory) { (void)XIO_GPU(Free)(memory); }
 inline void synchronize() {
   check(XIO_GPU(GetLastError)(), "kernel launch");
   check(XIO_GPU(DeviceSynchronize)(), "kernel");
+}
+
+/// How many operations a test does of those that it does usually: one of XIO_GPU_SHARE, for GPUs that are models.
+inline uint32_t share_of(uint32_t usual) {
+  const char* const told = std::getenv("XIO_GPU_SHARE");
+  const uint32_t share = told == nullptr ? 1 : static_cast<uint32_t>(std::strtoul(told, nullptr, 10));
+  return share < 2 ? usual : std::max(1u, usual / share);
 }
 
 /// A stream of its own, so that two kernels run at the same time.
