@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <gpu/device_queue.hpp>
 #include <gpu/fixture.hpp>
 #include <gpu/kernels.hpp>
 
@@ -33,47 +34,6 @@ void add(std::vector<Row>& rows, const Row& row) {
   std::fflush(stdout);
   rows.push_back(row);
 }
-
-/// One queue pair whose rings, doorbells and state all lie in GPU memory.
-struct DeviceQueue {
-  explicit DeviceQueue(uint32_t depth) {
-    uint32_t entries = 2;
-    while (entries < depth + 1) entries *= 2;
-    handle = {};
-    handle.sq = gpu::allocate_device<nvme::Sqe>(entries);
-    handle.cq = gpu::allocate_device<nvme::Cqe>(2 * size_t{entries});
-    handle.sq_doorbell = gpu::allocate_device<uint32_t>(64);
-    handle.cq_doorbell = handle.sq_doorbell + 32;
-    handle.state = reinterpret_cast<QueueState*>(gpu::allocate_device<char>(sizeof(QueueState) + link_bytes(entries)));
-    handle.slots = gpu::allocate_device<nvme::CompletionSlot>(2 * size_t{entries});
-    handle.failure_entries = 64;
-    handle.failures = reinterpret_cast<nvme::FailureLog*>(gpu::allocate_device<char>(nvme::failure_log_bytes(64)));
-    handle.notifications = gpu::allocate_device<Notification*>(2 * size_t{entries});
-    handle.sq_mask = entries - 1;
-    handle.cq_mask = 2 * entries - 1;
-    handle.slot_mask = 2 * entries - 1;
-    handle.depth = depth;
-    handle.nsid = 1;
-    handle.page_shift = 12;
-    handle.block_shift = 9;
-    handle.max_blocks = 256;
-    handle.abi = XIO_ABI_NUMBER;
-    handle.handle_bytes = sizeof(nvme::QueueHandle);
-    null = {handle.sq, const_cast<nvme::Cqe*>(handle.cq), handle.sq_doorbell, handle.cq_doorbell, handle.sq_mask, handle.cq_mask};
-  }
-  ~DeviceQueue() {
-    for (void* memory : {static_cast<void*>(handle.sq), static_cast<void*>(const_cast<nvme::Cqe*>(handle.cq)),
-                         static_cast<void*>(handle.sq_doorbell), static_cast<void*>(handle.state),
-                         static_cast<void*>(handle.slots),
-                         static_cast<void*>(handle.failures), static_cast<void*>(handle.notifications)}) {
-      gpu::free_device(memory);
-    }
-  }
-  DeviceQueue(const DeviceQueue&) = delete;
-  DeviceQueue& operator=(const DeviceQueue&) = delete;
-  nvme::QueueHandle handle;
-  gpu::NullQueue null;
-};
 
 /// Pieces of 4 KiB over a small range of blocks; `bus` is never used by the null device.
 nvme::Piece* make_pieces(uint32_t count, uint64_t bus) {
@@ -172,7 +132,7 @@ void against_null_device(std::vector<Row>& rows) {
     const Pinned<uint32_t> stop(1);
     Batches ones(1, 0), some(16, 0), many(64, 0);
     Transfers alone(1, 20000, 0), few(4, 20000, 0), crowd(16, 20000, 0), full(64, 20000, 0);
-    const DeviceQueue queue(depth);
+    const gpu::DeviceQueue queue(depth);
     auto* const null = gpu::allocate_device<gpu::NullQueue>(1);
     gpu::check(XIO_GPU(Memcpy)(null, &queue.null, sizeof(queue.null), XIO_GPU(MemcpyHostToDevice)), "copy");
     gpu::Stream serving;
