@@ -31,7 +31,7 @@ XIO_DEVICE void serve_null_queue(const NullQueue& queue, const uint32_t* stop) {
   const uint32_t lane = arch::lane();
   const uint64_t group = arch::together(0);
   // `stop` may lie in host memory, where a look takes longer than serving the queue.
-  for (uint32_t round = 0; round % 1024 != 0 || arch::load<system>(stop) == 0; ++round) {
+  for (uint32_t round = 0; round % 1024 != 0 || arch::broadcast(group, arch::load<system>(stop), 0) == 0; ++round) {
     const uint64_t tail = ring::widen(fetched, arch::observe<system>(queue.sq_doorbell), queue.sq_mask);
     const uint64_t head = arch::load<system>(queue.cq_doorbell);
     const auto unread = static_cast<uint32_t>(fetched - head) & queue.cq_mask;
@@ -40,6 +40,7 @@ XIO_DEVICE void serve_null_queue(const NullQueue& queue, const uint32_t* stop) {
     if (count > room) count = room;
     if (count > arch::wave_size()) count = arch::wave_size();
     count = arch::broadcast(group, count, 0);
+    arch::converge(group);  // what the first lane has acquired
     if (lane < count) {
       const uint64_t index = fetched + lane;
       const auto* entry = reinterpret_cast<const uint32_t*>(queue.sq + ring::slot(index, queue.sq_mask));
