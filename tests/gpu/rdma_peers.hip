@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Writes on a ConnectX queue pair that all threads of a grid share, against a NIC on the GPU that completes them at once: xio,
-// and beside it NVIDIA's DOCA GPUNetIO, whose device functions are in NCCL's headers (PyPI: nvidia-nccl-cu13; BSD-3-Clause).
-// Each thread posts a write and waits for its completion, in turn.
+// Writes on a ConnectX queue pair that all threads of a grid share, against a NIC on the GPU that completes them at
+// once: xio, and beside it NVIDIA's DOCA GPUNetIO, whose device functions are in NCCL's headers (scripts/peers-env
+// fetches them). Each thread posts a write and waits for its completion, in turn. The NIC is one wave, or several that
+// share its work.
 
 #include <algorithm>
 #include <chrono>
@@ -14,11 +15,11 @@
 #include <gpu/null_nic.hpp>
 #include <gpu/runtime.hpp>
 
-#include <xio/vendors/mlx5/traits.hpp>
 #include <xio/device/rdma/queue_pair.hpp>
+#include <xio/vendors/mlx5/traits.hpp>
 
 #if defined(__CUDACC__) && __has_include(<nccl_device/gin/gdaki/doca_gpunetio/doca_gpunetio_device.h>)
-#include <nccl_device/gin/gdaki/doca_gpunetio/doca_gpunetio_device.h>
+#include <peers/gpunetio.hpp>
 #define XIO_TEST_GPUNETIO 1
 #endif
 
@@ -36,6 +37,7 @@ struct Outcome {
 
 struct Row {
   std::string submitter;
+  uint32_t nic_waves;
   uint32_t threads;
   uint64_t operations;
   std::vector<double> seconds;
@@ -47,75 +49,90 @@ struct Row {
   }
 };
 
-/// Counts for a whole thread at once.
-XIO_DEVICE void count(Outcome* outcome, uint32_t right, uint32_t wrong) {
-  arch::fetch_add<arch::Scope::system>(&outcome->passed, static_cast<unsigned long long>(right));
-  if (wrong != 0) arch::fetch_add<arch::Scope::system>(&outcome->failed, static_cast<unsigned long long>(wrong));
+/// What a launch is given, all in GPU memory.
+struct Run {
+  rdma::QueuePairHandle handle;
+  gpu::NullNic nic;
+  gpu::NullNicTurn* turn;
+  Outcome* outcome;
+  uint32_t* finished;  ///< waves
+  uint32_t* stop;
+  uint32_t nic_waves;
+  uint32_t waves;
+  uint32_t rounds;
+};
+
+/// The first blocks are the NIC, until the last of the other waves has ended: one launch, since not every GPU runs two
+/// kernels at the same time. `puts` returns how often it succeeded.
+template <class Puts>
+XIO_DEVICE void run_wave(const Run& run, Puts puts) {
+  if (arch::block_index() < run.nic_waves) {
+    if (run.nic_waves == 1) return gpu::serve_null_nic(run.nic, run.stop);
+    return gpu::serve_null_nic_together(run.nic, run.turn, arch::block_index(), run.nic_waves, run.stop);
+  }
+  const uint32_t thread = (arch::block_index() - run.nic_waves) * arch::block_size() + arch::thread_index();
+  const uint32_t right = puts(uint64_t{thread} * 64);
+  arch::fetch_add<arch::Scope::system>(&run.outcome->passed, static_cast<unsigned long long>(right));
+  arch::converge(arch::together(0));
+  if (arch::lane() != 0) return;
+  const uint32_t ended = arch::fetch_add<arch::Scope::system>(run.finished, 1u) + 1;
+  if (ended == run.waves) arch::store<arch::Scope::system>(run.stop, 1u);
 }
 
-XIO_DEVICE uint32_t thread_number() { return arch::block_index() * arch::block_size() + arch::thread_index(); }
-
 /// The threads of a wave that are here together post with one claim; each waits for its own write.
-__global__ void xio_puts(rdma::QueuePairHandle handle, uint32_t rounds, Outcome* outcome) {
-  rdma::QueuePair<mlx5::Vendor<>, Sharing::grid> qp(handle);
-  const uint64_t at = uint64_t{thread_number()} * 64;
-  const rdma::RemoteMemory remote{0x20000000, uint64_t{1} << 32, 0x77};
-  const Region local{0x10000000, uint64_t{1} << 32, 0x55};
-  uint32_t right = 0;
-  for (uint32_t round = 0; round < rounds; ++round) {
-    const Deadline until = qp.deadline(5_s);
-    const Token token = qp.put(remote.at(at, 64), local.at(at, 64), until);
-    if (!qp.wait(token, until).is_ok()) break;
-    ++right;
-  }
-  count(outcome, right, rounds - right);
+__global__ void xio_puts(Run run) {
+  run_wave(run, [&run](uint64_t at) {
+    rdma::QueuePair<mlx5::Vendor<>, Sharing::grid> qp(run.handle);
+    const rdma::RemoteMemory remote{0x20000000, uint64_t{1} << 32, 0x77};
+    const Region local{0x10000000, uint64_t{1} << 32, 0x55};
+    uint32_t right = 0;
+    for (uint32_t round = 0; round < run.rounds; ++round) {
+      const Deadline until = qp.deadline(5_s);
+      const Token token = qp.put(remote.at(at, 64), local.at(at, 64), until);
+      if (!qp.wait(token, until).is_ok()) break;
+      ++right;
+    }
+    return right;
+  });
 }
 
 #if XIO_TEST_GPUNETIO
 /// Each thread posts for itself, or (`Scope`) the 32 of a warp together.
 template <doca_gpu_dev_verbs_exec_scope Scope>
-__global__ void gpunetio_puts(doca_gpu_dev_verbs_qp* qp, uint32_t rounds, Outcome* outcome) {
-  constexpr auto shared = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU;
-  constexpr auto handler = DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB;
-  const uint64_t at = uint64_t{thread_number()} * 64;
-  const doca_gpu_dev_verbs_addr remote{0x20000000 + at, doca_gpu_dev_verbs_bswap32(0x77)};
-  const doca_gpu_dev_verbs_addr local{0x10000000 + at, doca_gpu_dev_verbs_bswap32(0x55)};
-  uint32_t right = 0;
-  for (uint32_t round = 0; round < rounds; ++round) {
-    doca_gpu_dev_verbs_ticket_t ticket = 0;
-    doca_gpu_dev_verbs_put<shared, handler, Scope, DOCA_GPUNETIO_VERBS_CQ_64B>(qp, remote, local, 64, &ticket);
-    if (doca_gpu_dev_verbs_poll_cq_at<shared, DOCA_GPUNETIO_VERBS_QP_SQ, DOCA_GPUNETIO_VERBS_CQ_64B>(qp, ticket) != 0) break;
-    ++right;
-  }
-  count(outcome, right, rounds - right);
+__global__ void gpunetio_puts(Run run) {
+  run_wave(run, [&run](uint64_t at) {
+    const rdma::RemoteMemory remote{0x20000000, uint64_t{1} << 32, 0x77};
+    const Region local{0x10000000, uint64_t{1} << 32, 0x55};
+    return peers::gpunetio_puts<Scope>(run.handle, remote, local, at, 64, run.rounds);
+  });
 }
 #endif
 
-/// One queue pair in GPU memory, its NIC, and what the two submitters keep beside it.
+/// One queue pair in GPU memory, and its NIC.
 struct DeviceQueuePair {
   explicit DeviceQueuePair(uint32_t cq_entries_)
       : cq_entries(cq_entries_),
         sq(gpu::allocate_device<mlx5::ControlSegment>(4 * entries)),
         cq(gpu::allocate_device<mlx5::Cqe>(cq_entries)),
         words(gpu::allocate_device<uint32_t>(96)),
-        states(gpu::allocate_device<char>(sizeof(QueueState) + rdma::send_link_bytes(entries) + sizeof(rdma::SendState) + 64)),
-        nic(gpu::allocate_device<gpu::NullNic>(1)) {
+        states(gpu::allocate_device<char>(sizeof(QueueState) + rdma::send_link_bytes(entries) +
+                                          sizeof(rdma::SendState) + 64)) {
     gpu::check(XIO_GPU(Memset)(cq, mlx5::initial_opcode_owner, cq_entries * sizeof(mlx5::Cqe)), "completion queue");
-    const gpu::NullNic described{sq, cq, words, entries, cq_entries, qpn, words + 32};
-    gpu::check(XIO_GPU(Memcpy)(nic, &described, sizeof described, XIO_GPU(MemcpyHostToDevice)), "NIC");
   }
   ~DeviceQueuePair() {
-    for (void* memory : {static_cast<void*>(sq), static_cast<void*>(cq), static_cast<void*>(words),
-                         static_cast<void*>(states), static_cast<void*>(nic)})
+    for (void* memory :
+         {static_cast<void*>(sq), static_cast<void*>(cq), static_cast<void*>(words), static_cast<void*>(states)})
       gpu::free_device(memory);
   }
   DeviceQueuePair(const DeviceQueuePair&) = delete;
   DeviceQueuePair& operator=(const DeviceQueuePair&) = delete;
 
+  gpu::NullNic nic() const { return {sq, cq, words, entries, cq_entries, qpn, words + 32}; }
   rdma::QueuePairHandle handle() const {
     rdma::QueuePairHandle h{};
     h.state = reinterpret_cast<QueueState*>(states);
-    h.send = reinterpret_cast<rdma::SendState*>(states + (sizeof(QueueState) + rdma::send_link_bytes(entries) + 63) / 64 * 64);
+    h.send = reinterpret_cast<rdma::SendState*>(states +
+                                                (sizeof(QueueState) + rdma::send_link_bytes(entries) + 63) / 64 * 64);
     h.sq = sq;
     h.sq_record = words;
     h.sq_doorbell = words + 64;
@@ -134,115 +151,80 @@ struct DeviceQueuePair {
   mlx5::Cqe* cq;
   uint32_t* words;  // record, consumer record at 16, violations at 32, doorbell at 64
   char* states;
-  gpu::NullNic* nic;
 };
 
-#if XIO_TEST_GPUNETIO
-doca_gpu_dev_verbs_qp gpunetio_queue_pair(const DeviceQueuePair& made) {
-  const auto big_endian = [](uint32_t value) { return __builtin_bswap32(value); };
-  doca_gpu_dev_verbs_qp qp{};
-  qp.sq_num = qpn;
-  qp.sq_num_shift8 = qpn << 8;
-  qp.sq_num_shift8_be = big_endian(qpn << 8);
-  qp.sq_num_shift8_be_1ds = big_endian(qpn << 8 | 1);
-  qp.sq_num_shift8_be_2ds = big_endian(qpn << 8 | 2);
-  qp.sq_num_shift8_be_3ds = big_endian(qpn << 8 | 3);
-  qp.sq_num_shift8_be_4ds = big_endian(qpn << 8 | 4);
-  qp.sq_wqe_num = entries;
-  qp.sq_wqe_mask = entries - 1;
-  qp.sq_wqe_daddr = reinterpret_cast<uint8_t*>(made.sq);
-  qp.sq_dbrec = made.words;
-  qp.sq_db = reinterpret_cast<uint64_t*>(made.words + 64);
-  qp.cq_sq.cqe_daddr = reinterpret_cast<uint8_t*>(made.cq);
-  qp.cq_sq.cq_num = 7;
-  qp.cq_sq.cqe_num = made.cq_entries;
-  qp.cq_sq.dbrec = made.words + 16;
-  qp.cq_sq.cqe_mask = made.cq_entries - 1;
-  qp.cq_sq.cqe_size = 64;
-  qp.cq_sq.cq_type = DOCA_GPUNETIO_VERBS_CQ_64B;
-  qp.cq_sq.mem_type = DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU;
-  qp.nic_handler = DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB;
-  qp.mem_type = DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU;
-  return qp;
-}
-#endif
-
 void print(const Row& row) {
-  std::printf("| %s | %u | %llu | %.0f | %s |\n", row.submitter.c_str(), row.threads,
+  std::printf("| %s | %u | %u | %llu | %.0f | %s |\n", row.submitter.c_str(), row.nic_waves, row.threads,
               static_cast<unsigned long long>(row.operations), row.rate(), row.right ? "yes" : "NO");
   std::fflush(stdout);
 }
 
-/// Runs `launch` five times, each on a queue pair of its own. All memory is taken before the NIC starts and freed after it has
-/// ended: a runtime may wait for all kernels before it frees memory.
-template <class Prepare>
-void measure(std::vector<Row>& rows, const std::string& submitter, uint32_t cq_entries, uint32_t blocks, uint32_t threads,
-             uint32_t rounds, uint32_t* stop, Outcome* outcome, Prepare prepare) {
-  Row row{submitter, blocks * threads, uint64_t{blocks} * threads * rounds, {}, true};
-  for (uint32_t repeat = 0; repeat < 5; ++repeat) {
+struct Shape {
+  uint32_t nic_waves;
+  uint32_t waves;
+  uint32_t rounds;
+  uint32_t repeats;
+};
+
+/// Runs a kernel several times, each on a queue pair of its own.
+void measure(std::vector<Row>& rows, const std::string& submitter, void (*kernel)(Run), uint32_t cq_entries,
+             const Shape& shape) {
+  const uint32_t lanes = gpu::wave_size();
+  Row row{submitter, shape.nic_waves, shape.waves * lanes, uint64_t{shape.waves} * lanes * shape.rounds, {}, true};
+  for (uint32_t repeat = 0; repeat < shape.repeats; ++repeat) {
     const DeviceQueuePair made(cq_entries);
-    auto launch = prepare(made);
-    *outcome = {};
-    *stop = 0;
-    gpu::Stream serving;
-    gpu::Stream stream;
-    gpu::null_nic<<<1, gpu::wave_size(), 0, serving.get()>>>(made.nic, stop);
+    auto* const words = gpu::allocate_device<uint32_t>(64);
+    auto* const turn = gpu::allocate_device<gpu::NullNicTurn>(1);
+    auto* const outcome = gpu::allocate_device<Outcome>(1);
+    const Run run{made.handle(), made.nic(),      turn,        outcome,     words,
+                  words + 32,    shape.nic_waves, shape.waves, shape.rounds};
     const auto begin = std::chrono::steady_clock::now();
-    launch(stream, blocks, threads, rounds);
-    stream.synchronize();
+    kernel<<<shape.nic_waves + shape.waves, lanes>>>(run);
+    gpu::synchronize();
     row.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    __atomic_store_n(stop, 1u, __ATOMIC_RELEASE);
-    serving.synchronize();
+    Outcome passed{};
     uint32_t violations = 0;
-    gpu::check(XIO_GPU(Memcpy)(&violations, made.words + 32, sizeof violations, XIO_GPU(MemcpyDeviceToHost)), "violations");
-    row.right = row.right && outcome->passed == row.operations && outcome->failed == 0 && violations == 0;
+    gpu::check(XIO_GPU(Memcpy)(&passed, outcome, sizeof passed, XIO_GPU(MemcpyDeviceToHost)), "outcome");
+    gpu::check(XIO_GPU(Memcpy)(&violations, made.words + 32, sizeof violations, XIO_GPU(MemcpyDeviceToHost)),
+               "violations");
+    row.right = row.right && passed.passed == row.operations && violations == 0;
+    for (void* memory : {static_cast<void*>(words), static_cast<void*>(turn), static_cast<void*>(outcome)})
+      gpu::free_device(memory);
   }
   rows.push_back(row);
-  if (rounds > 1) print(row);
+  if (shape.repeats > 1) print(row);
 }
 
 }  // namespace
 
 int main() {
   if (gpu::unavailable()) return 77;
-  auto* const stop = static_cast<uint32_t*>(gpu::allocate_host(sizeof(uint32_t)));
-  auto* const outcome = static_cast<Outcome*>(gpu::allocate_host(sizeof(Outcome)));
   std::vector<Row> rows;
-  std::printf("%s: writes of 64 bytes on one ConnectX queue pair of %u entries, each thread waits for each; a NIC on the GPU "
-              "that completes them at once; medians of 5\n| submitter | threads | operations | operations/s | ok |\n|---|---|---|---|---|\n",
-              gpu::device_name().c_str(), entries);
-  // Each kernel once before it is timed.
-  for (const uint32_t blocks : {0u, 1u, 4u, 16u, 64u, 128u}) {
-    const uint32_t lanes = gpu::wave_size();
-    std::vector<Row> unused;
-    std::vector<Row>& into = blocks == 0 ? unused : rows;
-    const uint32_t grid = std::max(blocks, 1u);
-    const uint32_t rounds = blocks == 0 ? 1 : 64000 / (grid * lanes) + 100;
-    measure(into, "xio", 2 * entries, grid, lanes, rounds, stop, outcome, [&](const DeviceQueuePair& made) {
-      return [&, handle = made.handle()](gpu::Stream& stream, uint32_t b, uint32_t t, uint32_t r) {
-        xio_puts<<<b, t, 0, stream.get()>>>(handle, r, outcome);
-      };
-    });
+  std::printf(
+      "%s: writes of 64 bytes on one ConnectX queue pair of %u entries, each thread waits for each; a NIC on the GPU "
+      "that completes them at once; medians of 5\n| submitter | waves of the NIC | threads | operations | operations/s "
+      "| ok |\n"
+      "|---|---|---|---|---|---|\n",
+      gpu::device_name().c_str(), entries);
+  const uint32_t most = gpu::share_of(128);
+  for (const uint32_t waves : {0u, 1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
+    if (waves > most) continue;
+    for (const uint32_t nic_waves : {1u, 8u}) {
+      // Each kernel once before it is timed.
+      std::vector<Row> unused;
+      std::vector<Row>& into = waves == 0 ? unused : rows;
+      const uint32_t threads = std::max(waves, 1u) * gpu::wave_size();
+      const Shape shape{nic_waves, std::max(waves, 1u), waves == 0 ? 1 : gpu::share_of(64000 / threads + 100),
+                        waves == 0 ? 1u : 5u};
+      measure(into, "xio", xio_puts, 2 * entries, shape);
 #if XIO_TEST_GPUNETIO
-    auto* const qp = gpu::allocate_device<doca_gpu_dev_verbs_qp>(1);
-    const auto copied = [&](const DeviceQueuePair& made) {
-      const doca_gpu_dev_verbs_qp described = gpunetio_queue_pair(made);
-      gpu::check(cudaMemcpy(qp, &described, sizeof described, cudaMemcpyHostToDevice), "queue pair");
-    };
-    measure(into, "GPUNetIO, warps post together", entries, grid, lanes, rounds, stop, outcome, [&](const DeviceQueuePair& made) {
-      copied(made);
-      return [&](gpu::Stream& stream, uint32_t b, uint32_t t, uint32_t r) {
-        gpunetio_puts<DOCA_GPUNETIO_VERBS_EXEC_SCOPE_WARP><<<b, t, 0, stream.get()>>>(qp, r, outcome);
-      };
-    });
-    measure(into, "GPUNetIO, each thread posts", entries, grid, lanes, rounds, stop, outcome, [&](const DeviceQueuePair& made) {
-      copied(made);
-      return [&](gpu::Stream& stream, uint32_t b, uint32_t t, uint32_t r) {
-        gpunetio_puts<DOCA_GPUNETIO_VERBS_EXEC_SCOPE_THREAD><<<b, t, 0, stream.get()>>>(qp, r, outcome);
-      };
-    });
-    gpu::free_device(qp);
+      measure(into, "GPUNetIO, warps post together", gpunetio_puts<DOCA_GPUNETIO_VERBS_EXEC_SCOPE_WARP>, entries,
+              shape);
+      if (nic_waves == 1 && waves <= 4)
+        measure(into, "GPUNetIO, each thread posts", gpunetio_puts<DOCA_GPUNETIO_VERBS_EXEC_SCOPE_THREAD>, entries,
+                shape);
 #endif
+    }
   }
   bool right = true;
   for (const Row& row : rows) right = right && row.right;
@@ -253,12 +235,11 @@ int main() {
     std::ofstream out(path);
     out << "{\"gpu\": \"" << gpu::device_name() << "\", \"rows\": [";
     for (size_t i = 0; i < rows.size(); ++i)
-      out << (i ? ",\n" : "\n") << "{\"submitter\": \"" << rows[i].submitter << "\", \"threads\": " << rows[i].threads
+      out << (i ? ",\n" : "\n") << "{\"submitter\": \"" << rows[i].submitter
+          << "\", \"nic_waves\": " << rows[i].nic_waves << ", \"threads\": " << rows[i].threads
           << ", \"operations\": " << rows[i].operations << ", \"operations_per_s\": " << rows[i].rate()
           << ", \"right\": " << (rows[i].right ? "true" : "false") << "}";
     out << "]}\n";
   }
-  gpu::free_host(stop);
-  gpu::free_host(outcome);
   return right ? 0 : 1;
 }

@@ -234,7 +234,7 @@ function(xio_played_program name program)
     endif()
   endforeach()
 endfunction()
-foreach(name protocol orderings scaling)
+foreach(name protocol orderings scaling rdma_peers)
   set(program ${XIO_TESTS_BINARY_DIR}/gpu-${name})
   xio_register_tool_test("${missing}" NAME gpu.${name}.link LABELS machine once nightly
     COMMAND ${XIO_HIP_CLANG_PATH} -x hip -std=c++17 -O1 -Xarch_host -O0 --hip-path=/usr --rocm-device-lib-path=${XIO_DEVLIBS} --offload-arch=gfx942

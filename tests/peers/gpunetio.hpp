@@ -17,7 +17,7 @@ namespace peers {
 
 /// GPUNetIO's description of a queue pair, in the memory of our links, which nobody else uses then and which begins as
 /// zero. Any number of threads may do this: all store the same constants, and nobody the counters.
-XIO_DEVICE doca_gpu_dev_verbs_qp* gpunetio(const xio::rdma::QueuePairHandle& handle) {
+__device__ inline doca_gpu_dev_verbs_qp* gpunetio(const xio::rdma::QueuePairHandle& handle) {
   static_assert(sizeof(doca_gpu_dev_verbs_qp) <= xio::rdma::send_link_bytes(64), "64 entries are enough");
   auto* const qp = reinterpret_cast<doca_gpu_dev_verbs_qp*>(handle.state + 1);
   const uint32_t number = handle.shape.qpn << 8;
@@ -50,7 +50,7 @@ XIO_DEVICE doca_gpu_dev_verbs_qp* gpunetio(const xio::rdma::QueuePairHandle& han
 /// Returns how often that succeeded.
 /// @tparam Scope  whether each thread posts for itself, or the 32 of a warp together
 template <doca_gpu_dev_verbs_exec_scope Scope>
-XIO_DEVICE uint32_t gpunetio_puts(const xio::rdma::QueuePairHandle& handle, const xio::rdma::RemoteMemory& to,
+__device__ uint32_t gpunetio_puts(const xio::rdma::QueuePairHandle& handle, const xio::rdma::RemoteMemory& to,
                                   const xio::Region& from, uint64_t offset, uint32_t bytes, uint32_t rounds) {
   constexpr auto shared = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU;
   constexpr auto handler = DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB;
