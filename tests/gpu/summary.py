@@ -12,9 +12,26 @@ folder, gpu, compiler, commit = sys.argv[1:5]
 out = pathlib.Path(folder)
 measured = {
     "orderings": "What orderings take",
-    "scaling": "One queue, shared by more and more waves",
+    "scaling": "Queues, shared by more and more waves",
     "throughput": "The queue code alone, and the in-process controller",
     "rdma_peers": "RDMA beside GPUNetIO",
+}
+# What limits the figures of a program, as far as that is known.
+limits = {
+    "orderings":
+        "Each figure is a chain: a round begins when the one before has ended, so it is latency, not rate. Where it "
+        "rises with the number of waves, the memory system is shared; with one word for all, that word is the limit. "
+        "Calls of 50 KB of code, cold less warm: the instruction fetch.",
+    "scaling":
+        "Null devices: one wave for each queue, all memory the GPU's. One wave: latency, its own and the device's. One "
+        "queue and many waves: the one wave that takes completions, or the device's; which is not known. As many "
+        "queues as waves: each wave's own work. The in-process controller: one thread of the host, or completion rings "
+        "in host memory, which the GPU reads over PCIe.",
+    "throughput":
+        "The in-process controller: as above. The null device: its one wave, or the wave that takes completions.",
+    "rdma_peers":
+        "One wave that writes: latency, its own and the NIC's. Many waves: the NIC's one wave, where eight waves of the "
+        "NIC make it faster; else the words that the waves share.",
 }
 
 
@@ -62,6 +79,7 @@ for name, title in measured.items():
         text = log.read_text().strip().splitlines()
         print(f"## {title}\n")
         print("\n".join(line + ("\n" if line and not line.startswith("|") else "") for line in text) + "\n")
+        print(f"What limits: {limits[name]}\n")
 
 reports = {}
 for path in sorted(out.glob("tester-*.json")):
@@ -72,6 +90,7 @@ nvme = [row for name, report in jobs.items() if report.get("command") == "nvme-e
 rdma = [row for name, report in jobs.items() if report.get("command") == "rdma-ep" for row in rdma_rows(name, report)]
 if nvme:
     print("## xio-tester nvme-ep\n")
+    print("What limits: the programs that play the devices; latencies contain theirs.\n")
     table(titles, nvme)
 if rdma:
     print("## xio-tester rdma-ep\n")
