@@ -24,8 +24,8 @@ constexpr const char* begin_kernel =
 std::string kernel(const std::string& body) { return std::string(head) + begin_kernel + body + "\n}\n"; }
 
 struct Bench {
-  explicit Bench(const std::string& text) : gpu(machine::ptx::parse(text)) {
-    gpu.memory.add(words, sizeof words, MemoryKind::host, "words");
+  explicit Bench(const std::string& text, MemoryKind kind = MemoryKind::host) : gpu(machine::ptx::parse(text)) {
+    gpu.memory.add(words, sizeof words, kind, "words");
     gpu.memory.add(doorbell, sizeof doorbell, MemoryKind::registers, "doorbells");
   }
   void run(uint32_t blocks, uint32_t threads, uint64_t seed = 0) {
@@ -338,12 +338,13 @@ namespace {
 /// @param rung runs while stores arrive, when one has reached the doorbell
 bool meets(const std::string& body, const std::function<bool(Bench&)>& device,
            const std::function<bool(Bench&)>& outcome, uint32_t blocks = 1,
-           const std::function<void(Bench&)>& rung = {}) {
+           const std::function<void(Bench&)>& rung = {}, MemoryKind kind = MemoryKind::host) {
   Bench bench(std::string(head) +
-              ".visible .entry k(.param .u64 memory, .param .u64 doorbell)\n{\n.reg .pred %p<8>; .reg .b32 "
-              "%r<16>; .reg .b64 %d<16>;\nld.param.u64 %d1, [memory]; ld.param.u64 %d4, [doorbell]; "
-              "mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0;\n" +
-              body + "\n}\n");
+                  ".visible .entry k(.param .u64 memory, .param .u64 doorbell)\n{\n.reg .pred %p<8>; .reg .b32 "
+                  "%r<16>; .reg .b64 %d<16>;\nld.param.u64 %d1, [memory]; ld.param.u64 %d4, [doorbell]; "
+                  "mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0;\n" +
+                  body + "\n}\n",
+              kind);
   bench.gpu.step_devices = [&](machine::Random&) { return device(bench); };
   if (rung) bench.gpu.write_register = [&](uint64_t, uint64_t, uint32_t) { rung(bench); };
   for (uint64_t seed = 1; seed < 1500; ++seed) {
@@ -398,6 +399,33 @@ TEST_CASE("PTX: devices see what was released to them") {
   CHECK(passed_on("st.release.gpu.u32 [%d1+64], 1;", "fence.acq_rel.gpu;"));
   CHECK(passed_on("fence.acq_rel.sys; st.release.gpu.u32 [%d1+64], 1;", ""));  // the ringing thread has no fence
   CHECK(passed_on("st.relaxed.gpu.u32 [%d1+64], 1;", "fence.acq_rel.sys;"));
+}
+
+TEST_CASE("PTX: devices see in the GPU's own memory what was released at gpu scope") {
+  const auto rings = [](Bench& b) {
+    if (b.doorbell[0] == 0 || b.words[32] != 0) return false;
+    b.words[32] = 1 + b.words[0];
+    return true;
+  };
+  const auto old = [](Bench& b) { return b.words[32] == 1; };
+  const auto ring = [&](const std::string& how) {
+    return meets("st.v4.u32 [%d1], {1, 1, 1, 1};" + how + "st.relaxed.sys.u32 [%d4], 1; ret;", rings, old, 1, {},
+                 MemoryKind::local);
+  };
+  CHECK_FALSE(ring("fence.acq_rel.sys;"));
+  CHECK_FALSE(ring("fence.acq_rel.gpu;"));
+  CHECK(ring("fence.acq_rel.cta;"));
+  CHECK(ring(""));
+
+  const auto passed_on = [&](const std::string& first, const std::string& second) {
+    return meets("@%p1 bra $b; st.u32 [%d1], 1;" + first +
+                     "ret;\n$b: ld.acquire.gpu.u32 %r2, [%d1+64]; setp.eq.u32 %p2, %r2, 0; " + "@%p2 bra $b;" + second +
+                     "st.relaxed.sys.u32 [%d4], 1; ret;",
+                 rings, old, 2, {}, MemoryKind::local);
+  };
+  CHECK_FALSE(passed_on("st.release.gpu.u32 [%d1+64], 1;", "fence.acq_rel.gpu;"));
+  CHECK(passed_on("fence.acq_rel.gpu; st.release.gpu.u32 [%d1+64], 1;", ""));  // the ringing thread has no fence
+  CHECK(passed_on("st.relaxed.gpu.u32 [%d1+64], 1;", "fence.acq_rel.gpu;"));
 }
 
 TEST_CASE("PTX: what devices wrote is seen behind an acquire") {

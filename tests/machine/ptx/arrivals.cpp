@@ -269,16 +269,24 @@ void Memory::arrive(const MessagePointer& message) {
   for (const MessagePointer& one : earlier) arrive(one);
   // Only a system-scope store makes other stores known to a device.
   const bool tells = message->strong && message->scope == Scope::sys;
-  if (tells && message->release && message->release->system) arrive_known(*message->release->system);
+  if (tells && message->release) {
+    const ClockPointer system = message->release->system;
+    const ClockPointer gpu = message->release->gpu;
+    if (system) arrive_known(*system);
+    if (gpu && !(gpu == system)) arrive_local(*gpu);
+  }
   perform(*message);
   message->arrived = true;
   pending_[message->place] = pending_.back();
   pending_[message->place]->place = message->place;
   pending_.pop_back();
   if (tells) {  // a device may have read it
-    if (message->release && message->release->system) {
-      device_.join(*message->release->system);
-      device_release_ = nullptr;
+    if (message->release) {
+      for (const ClockPointer& known : {message->release->system, message->release->gpu}) {
+        if (!known) continue;
+        device_.join(*known);
+        device_release_ = nullptr;
+      }
     }
     message->add_observer({0, turn_ + 1});
   }
@@ -312,6 +320,18 @@ void Memory::arrive_known(const Clock& clock) {
     Known& known = by_author_[author];
     while (known.next <= clock[author]) arrive(known.pop());
   }
+}
+
+void Memory::arrive_local(const Clock& clock) {
+  std::vector<MessagePointer> found;  // arrivals change what is known
+  for (uint32_t author = 1; author < authors_; ++author) {
+    const Known& known = by_author_[author];
+    for (size_t i = known.begin; i < known.messages.size() && known.messages[i].epoch <= clock[author]; ++i) {
+      const MessagePointer& one = known.messages[i].message;
+      if (one->kind == MemoryKind::local && !one->line->own) found.push_back(one);
+    }
+  }
+  for (const MessagePointer& one : found) arrive(one);
 }
 
 void Memory::perform(Message& message) {

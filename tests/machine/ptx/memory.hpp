@@ -16,6 +16,10 @@
 /// reads and releases what it writes, at system scope, with a fence.sc between any two of its turns. Its writes are
 /// found by comparing the lines that the GPU uses with their previous contents.
 ///
+/// More than PTX promises, since the L2 is the one place of the GPU's memory (docs/internals/memory-model.md, Releases
+/// at the scope of the GPU): a device that sees a store of system scope also sees, in that memory alone, what a release
+/// of gpu scope ordered before it; and threads that acquire what the device writes then know of that, too.
+///
 /// Stricter than the model: a load takes effect when it is executed (no load buffering), an RMW of system scope sees
 /// the newest value, partially overlapping accesses are ordered byte by byte, a device's writes of one turn become
 /// known together, each store arrives even if a later one follows immediately, .const and kernel parameters do not
@@ -246,6 +250,8 @@ class Memory {
 
   void arrive(const MessagePointer& message);
   void arrive_known(const Clock& clock);
+  /// arrive_known() of messages in the GPU's own memory.
+  void arrive_local(const Clock& clock);
   void perform(Message& message);
   void count_write(const Message& message);
 
