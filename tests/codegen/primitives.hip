@@ -167,6 +167,36 @@ extern "C" __global__ void store_entry_through(arch::Vec16* ring, arch::Vec16 va
   arch::store_entry_through(ring, arch::thread_index() * 16, value);
 }
 
+// Elsewhere than on NVIDIA GPUs the same as without the argument.
+// AMD-LABEL:   {{^}}release_in_gpu_memory:
+// AMD:         global_store_{{dword|b32}}
+// GFX90A:      buffer_wbl2{{$}}
+// GFX942:      buffer_wbl2 sc0 sc1{{$}}
+// GFX12:       global_wb scope:SCOPE_SYS{{$}}
+// GFX9:        s_waitcnt vmcnt(0)
+// GFX11:       s_waitcnt_vscnt null, 0x0
+// GFX12:       s_wait_storecnt 0x0
+// AMD:         global_store_{{dword|b32}}
+// GFX9:        s_waitcnt vmcnt(0)
+// GFX11:       s_waitcnt_vscnt null, 0x0
+// GFX12:       s_wait_storecnt 0x0
+// AMD:         global_store_{{dword|b32}}
+// AMD:         .amdhsa_kernel
+// PTX:         .entry release_in_gpu_memory(
+// PTX-NOT:     fence.acq_rel.sys
+// PTX-COUNT-4: fence.acq_rel.gpu
+// PTX-NOT:     fence
+// PTX:         {{^[}]}}
+extern "C" __global__ void release_in_gpu_memory(uint32_t* words) {
+  arch::store<Scope::agent>(words, 1u);
+  arch::release_system<true>();
+  arch::store<Scope::agent>(words + 1, 1u);
+  arch::wait_stores<true>();
+  arch::pass_on<true>();
+  arch::wait_accesses<true>();
+  arch::store<Scope::agent>(words + 2, 1u);
+}
+
 // AMD-LABEL:   {{^}}read_clock:
 // GFX9:        s_memrealtime
 // GFX10PLUS:   s_sendmsg_rtn_b64 {{.*}}MSG_RTN_GET_REALTIME

@@ -42,6 +42,10 @@
 /// | `store_entry(slot, v)`        | 16 bytes of a queue entry; ordered by the release that precedes the doorbell   |
 /// | `store_entry_through<Part>(…)` | 16 bytes at `offset + Part` of a ring, written through to system scope        |
 ///
+/// `release_system`, `wait_stores`, `wait_accesses` and `pass_on` take a `bool InGpuMemory`: whether all memory that
+/// the device is to see lies in the memory of this GPU (the policy InGpuMemory). NVIDIA GPUs then fence at the scope of
+/// the GPU; nothing changes elsewhere.
+///
 /// The host back end makes loads acquire and stores release. This is free on x86, and lets ThreadSanitizer, which does
 /// not model fences, check the protocol.
 

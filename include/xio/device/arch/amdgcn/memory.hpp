@@ -99,6 +99,7 @@ XIO_DEVICE_INLINE uint64_t fetch_add_ordered(uint64_t* to, uint64_t value) {
   return before;
 }
 
+template <bool InGpuMemory = false>
 XIO_DEVICE_INLINE void wait_stores() {
 #if defined(__GFX12__)
   asm volatile("s_wait_storecnt 0x0" ::: "memory");
@@ -138,6 +139,7 @@ XIO_DEVICE_INLINE void order_loads() {
 }
 
 /// A device that is told to write the memory of a load in flight could overtake it. On gfx9 one counter is for both.
+template <bool InGpuMemory = false>
 XIO_DEVICE_INLINE void wait_accesses() {
   if constexpr (!detail::is_gfx9) order_loads<Scope::system>();
   wait_stores();
@@ -157,6 +159,7 @@ XIO_DEVICE_INLINE T observe(const T* from) {
   return value;
 }
 
+template <bool InGpuMemory = false>
 XIO_DEVICE_INLINE void release_system() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
   // order: write-back before the rest. Some LLVM releases drop the wait after the write-back when no other access is
@@ -177,6 +180,7 @@ XIO_DEVICE_INLINE void acquire_published() {
 }
 
 /// Does nothing: a wave that releases writes back and waits, so its data is already visible to devices.
+template <bool InGpuMemory = false>
 XIO_DEVICE_INLINE void pass_on() {}
 
 XIO_DEVICE_INLINE void full_fence_system() {

@@ -161,6 +161,7 @@ XIO_DEVICE_INLINE T publish_exchange(T* to, T value) {
   return __atomic_exchange_n(to, value, __ATOMIC_RELEASE);
 }
 
+template <bool InGpuMemory = false>
 XIO_DEVICE_INLINE void release_system() {
   detail::count(&OperationCounts::releases);
   detail::show(FenceKind::release);
@@ -168,6 +169,7 @@ XIO_DEVICE_INLINE void release_system() {
   __atomic_signal_fence(__ATOMIC_RELEASE);
 }
 
+template <bool InGpuMemory = false>
 XIO_DEVICE_INLINE void wait_stores() {
   detail::count(&OperationCounts::store_waits);
   detail::show(FenceKind::store_wait);
@@ -176,7 +178,10 @@ XIO_DEVICE_INLINE void wait_stores() {
 }
 
 /// Loads acquire, so later stores follow them.
-XIO_DEVICE_INLINE void wait_accesses() { wait_stores(); }
+template <bool InGpuMemory = false>
+XIO_DEVICE_INLINE void wait_accesses() {
+  wait_stores();
+}
 
 XIO_DEVICE_INLINE void wait_before_exchange() { wait_stores(); }
 
@@ -190,6 +195,7 @@ XIO_DEVICE_INLINE void acquire_published() {
 }
 
 /// Does nothing: doorbells are stored with release order, which covers what was acquired.
+template <bool InGpuMemory = false>
 XIO_DEVICE_INLINE void pass_on() {}
 
 namespace detail {

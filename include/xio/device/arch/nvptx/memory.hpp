@@ -189,7 +189,12 @@ XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
   return false;
 }
 
-XIO_DEVICE_INLINE void release_system() { detail::fence<Scope::system>(); }
+/// The L2 is the one place of the GPU's memory, for the GPU and for devices: what a release of its scope has performed
+/// there is what devices read.
+template <bool InGpuMemory = false>
+XIO_DEVICE_INLINE void release_system() {
+  detail::fence<InGpuMemory ? Scope::agent : Scope::system>();
+}
 XIO_DEVICE_INLINE void acquire_system() { detail::fence<Scope::system>(); }
 /// Causality is transitive: the scope of the publication is enough, and lanes that have ordered loads have acquired.
 template <Scope S, bool Elsewhere = true>
@@ -204,12 +209,21 @@ XIO_DEVICE_INLINE void full_fence() {
 }
 
 /// Fences are cumulative: this one also covers what was acquired before it, unlike a relaxed store.
-XIO_DEVICE_INLINE void pass_on() { release_system(); }
+template <bool InGpuMemory = false>
+XIO_DEVICE_INLINE void pass_on() {
+  release_system<InGpuMemory>();
+}
 
 /// PTX has no weaker wait than a fence.
-XIO_DEVICE_INLINE void wait_stores() { release_system(); }
+template <bool InGpuMemory = false>
+XIO_DEVICE_INLINE void wait_stores() {
+  release_system<InGpuMemory>();
+}
 /// A fence orders loads as well.
-XIO_DEVICE_INLINE void wait_accesses() { release_system(); }
+template <bool InGpuMemory = false>
+XIO_DEVICE_INLINE void wait_accesses() {
+  release_system<InGpuMemory>();
+}
 /// The exchange itself releases.
 XIO_DEVICE_INLINE void wait_before_exchange() {}
 
