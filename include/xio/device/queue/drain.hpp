@@ -103,19 +103,24 @@ XIO_DEVICE_INLINE Glimpse glimpse(const Engine& engine, Group<S> group) {
 /// begin_drain() of a shared queue.
 template <class Engine, class Source, Sharing S>
 XIO_DEVICE_INLINE bool begin_shared_drain(const Engine& engine, const Source& source, Group<S> group,
-                                          const Glimpse& seen, uint32_t looks, Found& found) {
+                                          const Glimpse& seen, [[maybe_unused]] uint32_t looks, Found& found) {
   const bool idle = seen.draining == 0;  // check: nobody drains
   if (!claim_drain(engine.state(), group, idle)) return false;
-  uint64_t head = group.from_leader(arch::loads_ahead ? seen.head : engine.cq_head());
-  for (;;) {
-    // Under way with the looks, which are at the wrong place if another group drained between the glimpse and the
-    // claim.
-    const uint64_t now = arch::loads_ahead ? engine.cq_head() : head;
+  if constexpr (arch::loads_ahead) {
+    for (uint64_t head = group.from_leader(seen.head);;) {
+      // Under way with the looks, which are at the wrong place if another group drained between the glimpse and the
+      // claim.
+      const uint64_t now = engine.cq_head();
+      found = {head, source.observe(head + group.rank())};  // order: valid bit before rest
+      const bool current = now == head;                     // check: the head as the claim found it
+      if (XIO_LIKELY(group.any(group.leads() && current && source.is_new(found.word, head, 0)))) return true;
+      if (group.any(group.leads() && current) && --looks == 0) break;
+      head = group.from_leader(now);
+    }
+  } else {
+    const uint64_t head = group.from_leader(engine.cq_head());
     found = {head, source.observe(head + group.rank())};  // order: valid bit before rest
-    const bool current = now == head;                     // check: the head as the claim found it
-    if (XIO_LIKELY(group.any(group.leads() && current && source.is_new(found.word, head, 0)))) return true;
-    if (group.any(group.leads() && current) && --looks == 0) break;
-    head = group.from_leader(now);
+    if (XIO_LIKELY(group.any(group.leads() && source.is_new(found.word, head, 0)))) return true;
   }
   leave_drain(engine.state(), group);
   return false;

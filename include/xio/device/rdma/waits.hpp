@@ -18,17 +18,11 @@ namespace detail {
 /// Replaces a counter: an operation at or after the token's is known to be signalled.
 constexpr uint64_t is_covered = ~uint64_t{0};
 
-/// Whether a wait goes by what its own wave has taken, and loads nothing for that; else drains are called, and return
-/// a count only.
-template <Sharing S>
-constexpr bool knows_own_drains = !is_shared<S> || arch::waits_know_drains;
-
 /// Progress of a lane's wait.
 struct Waiting {
   protocol::Glimpse seen;
   uint32_t round = 0;  ///< polls
   bool over = false;   ///< at the last look
-  bool known = false;  ///< all lanes': over and successful, by a drain of their own wave
   bool late = false;
   bool broken = false;
   XIO_HOST_DEVICE bool has_given_up() const { return late || broken; }
@@ -40,30 +34,6 @@ XIO_DEVICE_INLINE bool look_once(const Engine& engine, Group<S> group, const Tok
   waiting.seen = glimpse(engine, group);  // in flight together
   waiting.over = engine.has_ended(token);
   return !group.any(!waiting.over && !waiting.has_given_up());
-}
-
-/// After look_once(), takes completions until the waits of all lanes are over, and returns true. On shared queues it
-/// returns false from time to time, and before it gives up, so that the caller can check what other waves have posted,
-/// and help them.
-template <class Engine, Sharing S, class Telemetry>
-XIO_DEVICE_INLINE bool look(const Engine& engine, Group<S> group, const Token& token, Deadline until, Waiting& waiting,
-                            Telemetry& telemetry) {
-  for (;;) {
-    const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
-    if (seldom) {
-      waiting.late = until.passed();
-      waiting.broken = protocol::is_lost<S>(engine.state());
-    }
-    const Taken taken = drain(engine, group, waiting.seen, telemetry);
-    if (taken.count == 0) arch::pause(waiting.round);
-    ++waiting.round;
-    if (knows_own_drains<S> && taken.succeeded != 0) {
-      waiting.known = !group.any(token.count != 0 && token.last >= taken.succeeded);
-      if (waiting.known) return true;
-    }
-    if (is_shared<S> && seldom) return false;  // check: unsignalled entries behind
-    if (look_once(engine, group, token, waiting)) return true;
-  }
 }
 
 /// Posts a signalled operation. Returns whether it did; waits for room only if the queue is not shared.
@@ -114,25 +84,41 @@ template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
                                  uint64_t published, Telemetry& telemetry) {
   Waiting waiting;
-  for (bool helps = false;; helps = true) {
+  bool checks = true;  // what other waves have posted
+  for (bool helps = false;;) {
     // In flight together with the loads of the look.
-    const uint64_t tail = protocol::read<S>(engine.send().unsignaled_end);
+    const uint64_t tail = checks ? protocol::read<S>(engine.send().unsignaled_end) : 0;
     const bool done = look_once(engine, group, token, waiting);
-    if (!signal_tail(engine, group, token, published, tail, until, helps)) published = is_covered;
-    if (helps) protocol::help(engine, group);
-    engine.ring(group);
-    if (done || look(engine, group, token, until, waiting, telemetry)) break;
-    if (published != is_covered) {
+    if (checks) {
+      if (!signal_tail(engine, group, token, published, tail, until, helps)) published = is_covered;
+      if (helps) protocol::help(engine, group);
+      engine.ring(group);
+      helps = true;
+      checks = false;
+    }
+    if (done) break;
+    const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
+    if (seldom) {
+      waiting.late = until.passed();
+      waiting.broken = protocol::is_lost<S>(engine.state());
+    }
+    const Taken taken = drain(engine, group, waiting.seen, telemetry);
+    if (taken.count == 0) arch::pause(waiting.round);
+    ++waiting.round;
+    if (arch::waits_know_drains && taken.succeeded != 0 &&
+        !group.any(token.count != 0 && token.last >= taken.succeeded)) {
+      // Each lane has ordered loads behind a completion. order: own completion before data
+      arch::acquire_published<state_scope<S>, false>();
+      // A lane that asks again sees what the leader has counted.
+      group.converge();
+      return token.status;
+    }
+    // From time to time, and before it gives up.
+    if (is_shared<S> && seldom) checks = true;  // check: unsignalled entries behind
+    if (checks && published != is_covered) {
       // bound: entries published
       published = protocol::published(arch::observe<state_scope<S>>(&engine.state().tail));
     }
-  }
-  if (knows_own_drains<S> && waiting.known) {
-    // Each lane has ordered loads behind a completion. order: own completion before data
-    arch::acquire_published<state_scope<S>, false>();
-    // A lane that asks again sees what the leader has counted.
-    group.converge();
-    return token.status;
   }
   // What ends after the acquire is left to the next call. order: completion before data
   if (group.any(waiting.over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
