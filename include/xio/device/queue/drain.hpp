@@ -168,6 +168,8 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
   // Under way with what judge() loads. Only a drain changes it.
   QueueState& state = engine.state();
   const uint64_t acknowledged = read<S>(state.acknowledged);
+  // In a scalar register: clang 19 restores a vector register in some lanes only, and the others go on with 0.
+  const uint32_t depth = S == Sharing::thread ? engine.depth() : arch::uniform(engine.depth());
 
   // 2. Judge. Only consecutive entries from the head are taken: a device may write entries of one lap in any order.
   const bool stray = sink.template judge<Errors>(source, group, word, mine, fresh);
@@ -196,7 +198,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
     const uint64_t head = found.head + taken;
     const auto unacknowledged = static_cast<uint32_t>(head - acknowledged);
     // bound: unacknowledged completions
-    if (group.any(unacknowledged + engine.depth() >= source.mask)) {
+    if (group.any(unacknowledged + depth >= source.mask)) {
       group.before_writing();
       if (group.leads()) source.template acknowledge<S>(head);
       if constexpr (is_shared<S>) {
