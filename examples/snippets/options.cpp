@@ -26,6 +26,10 @@ using Late = Policy<Placed<Memory::host, Memory::device>>;  // completions in ho
 using Shadow = Policy<WriteThrough, RingBy<ShadowDoorbell>>;
 //! [tags]
 
+//! [in_gpu_memory]
+using NearQueue = nvme::Queue<Sharing::grid, Policy<InGpuMemory>>;  // refuses to post unless all lies in GPU memory
+//! [in_gpu_memory]
+
 template <class Queue>
 XIO_KERNEL void read_by(nvme::QueueHandle handle, Region data, Status* status) {
   const auto [i, lba, offset, bytes] = mine();

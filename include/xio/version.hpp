@@ -15,12 +15,12 @@
 /// Inline namespace of every symbol: two versions of the library can coexist in one program. It changes whenever the
 /// layout of a queue handle or of its device-side state changes.
 #ifndef XIO_ABI
-#define XIO_ABI v1
+#define XIO_ABI v2
 #endif
 
 /// ABI number stored in every queue handle by the host and compared by the receiving side.
 #ifndef XIO_ABI_NUMBER
-#define XIO_ABI_NUMBER 1
+#define XIO_ABI_NUMBER 2
 #endif
 
 /// @}

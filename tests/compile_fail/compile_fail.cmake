@@ -40,6 +40,8 @@ refused(no_inline_data 29 "a RegionSpan of 8 bytes that hold the value")
 refused(no_invalidate 30 "deregister the memory on the host")
 refused(former_flush 31 "flush\\(\\) is now ring\\(\\)")
 refused(former_rdma_flush 32 "flush\\(\\) is now ring\\(\\)")
+refused(placed_elsewhere 33 "Placed with host memory contradicts InGpuMemory")
+refused(base_elsewhere 34 "Placed with host memory contradicts InGpuMemory")
 
 set(every_error "")
 if(XIO_TESTS_CXX MATCHES clang)

@@ -122,4 +122,8 @@ Status end(W(bnxt, ionic)::QueuePair<Sharing::wave> queue) { return queue.invali
 void begin(nvme::Queue<> queue) { queue.W(flush, ring)(); }
 #elif CASE == 32  // former_rdma_flush
 void begin(mlx5::QueuePair<> queue) { queue.W(flush, ring)(); }
+#elif CASE == 33  // placed_elsewhere
+[[maybe_unused]] Policy<InGpuMemory, Placed<Memory::device, Memory::W(host, device)> > policy;
+#elif CASE == 34  // base_elsewhere
+[[maybe_unused]] Policy<Policy<Placed<Memory::W(host, device), Memory::W(host, device)> >, InGpuMemory> policy;
 #endif

@@ -25,6 +25,7 @@ POLICIES = {
     '`RingBy`': 'Policy<RingBy<ShadowDoorbell>>',
     '`Placed`, late': 'Policy<Placed<Memory::host, Memory::device>>',
     '`Placed`, other': 'Policy<Placed<Memory::device, Memory::device>>',
+    '`InGpuMemory`': 'Policy<InGpuMemory>',
     '`Notify`, `Placed`, late': 'Policy<Notify, Placed<Memory::host, Memory::device>>',
 }
 SHARING = ['thread', 'wave', 'block', 'grid']

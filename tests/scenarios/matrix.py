@@ -17,7 +17,7 @@ import sys
 FACADES = {"nvme::Queue": "nvme/queue.hpp", "nvme::DriveSet": "nvme/drive_set.hpp", "rdma::QueuePair": "rdma/queue_pair.hpp",
            "rdma::ReceiveQueue": "rdma/receive.hpp"}
 SHARINGS = ["thread", "wave", "block", "grid"]
-TAGS = ["Unchecked", "Notify", "Deferred", "WriteThrough", "Placed", "ShadowDoorbell"]
+TAGS = ["Unchecked", "Notify", "Deferred", "WriteThrough", "Placed", "InGpuMemory", "ShadowDoorbell"]
 DECLARED = re.compile(r"^  XIO_[A-Z_]+ [^(]*[ &*]([a-z_]+)\(", re.MULTILINE)
 PAGE = "docs/internals/scenarios.md"
 HEAD = """# Calls and scenarios
@@ -51,7 +51,7 @@ def made_by(objects):
     """(class, call, sharing) -> policies, from the demangled symbols of objects."""
     made = collections.defaultdict(set)
     symbols = subprocess.run(["nm", "-C", "--defined-only", *objects], capture_output=True, text=True, check=True).stdout
-    for line in symbols.replace("xio::v1::", "").split("\n"):
+    for line in re.sub(r"xio::v\d+::", "", symbols).split("\n"):
         for name in FACADES:
             for at in re.finditer(r"(?<![\w:])" + name + "<", line):  # what it returns may be named first
                 given, rest = arguments(line[at.end() - 1:])

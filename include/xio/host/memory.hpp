@@ -51,8 +51,10 @@ class DmaBuffer {
   /// @param bus    bus address of the first byte
   /// @param size   in bytes
   /// @param owner  its deleter releases the memory
-  DmaBuffer(void* data, uint64_t bus, size_t size, std::shared_ptr<void> owner)
-      : data_(static_cast<unsigned char*>(data)), bus_(bus), size_(size), owner_(std::move(owner)) {}
+  /// @param memory Memory::device: all of it lies in the memory of the GPU that runs the kernels
+  /// (MemoryBuffer::memory())
+  DmaBuffer(void* data, uint64_t bus, size_t size, std::shared_ptr<void> owner, Memory memory = Memory::host)
+      : data_(static_cast<unsigned char*>(data)), bus_(bus), size_(size), memory_(memory), owner_(std::move(owner)) {}
 
   DmaBuffer(const DmaBuffer&) = delete;
   DmaBuffer& operator=(const DmaBuffer&) = delete;
@@ -76,9 +78,11 @@ class DmaBuffer {
   }
   /// Size in bytes.
   size_t size() const { return size_; }
+  /// Where the memory lies, as the constructor was told.
+  Memory memory() const { return memory_; }
   /// Region for kernels; valid for the lifetime of the buffer.
   /// @snippet host.cpp allocate
-  Region region() const { return {bus_, size_, 0, data_}; }
+  Region region() const { return {bus_, size_, 0, memory_, data_}; }
   explicit operator bool() const { return data_ != nullptr; }
 
   /// Returns the object at `byte_offset`. Throws Error if it does not lie inside the buffer.
@@ -103,6 +107,7 @@ class DmaBuffer {
     std::swap(data_, other.data_);
     std::swap(bus_, other.bus_);
     std::swap(size_, other.size_);
+    std::swap(memory_, other.memory_);
     owner_.swap(other.owner_);
   }
 
@@ -110,6 +115,7 @@ class DmaBuffer {
   unsigned char* data_ = nullptr;
   uint64_t bus_ = 0;
   size_t size_ = 0;
+  Memory memory_ = Memory::host;
   std::shared_ptr<void> owner_;
 };
 

@@ -19,6 +19,7 @@ constexpr uint32_t cq = 2;
 constexpr uint32_t doorbell_record = 4;  ///< shadow doorbells of NVMe
 constexpr uint32_t data = 8;
 constexpr uint32_t all = 15;
+constexpr uint32_t queue = sq | cq | doorbell_record;  ///< a queue pair without its data
 /// @}
 }  // namespace memory_mode
 
@@ -43,6 +44,18 @@ using PlacementOf = Placement<(Mode & memory_mode::sq) != 0 ? Memory::device : M
                               (Mode & memory_mode::cq) != 0 ? Memory::device : Memory::host,
                               (Mode & memory_mode::doorbell_record) != 0 ? Memory::device : Memory::host,
                               (Mode & memory_mode::data) != 0 ? Memory::device : Memory::host>;
+
+/// Whether a queue whose handle says that the parts `mode` lie in GPU memory is what a policy supposes: see
+/// InGpuMemory.
+template <class Policy>
+XIO_HOST_DEVICE constexpr bool is_placed_for(uint32_t mode) {
+  return !Policy::in_gpu_memory || (mode & memory_mode::queue) == memory_mode::queue;
+}
+/// Whether a piece of a Region in `memory` is.
+template <class Policy>
+XIO_HOST_DEVICE constexpr bool is_placed_for(Memory memory) {
+  return !Policy::in_gpu_memory || memory == Memory::device;
+}
 
 /// Whether data may become visible after its completion: see Placed.
 XIO_HOST_DEVICE constexpr bool needs_inbound_flush(uint32_t mode) {

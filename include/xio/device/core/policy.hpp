@@ -78,6 +78,8 @@ struct Policy<> {
   static constexpr bool notifications = false;     ///< submissions may name a Notification
   static constexpr bool narrow_slots = false;      ///< queue memory supports accesses of at most 8 bytes
   static constexpr bool inbound_in_order = true;   ///< data is visible with its completion; else waits flush inbound
+  static constexpr bool in_gpu_memory = false;     ///< rings, records and data lie in the memory of the kernel's GPU
+  static constexpr bool in_host_memory = false;    ///< completions or data are said to lie in host memory
   static constexpr bool keeps_receives = true;     ///< a receive is not posted over an unread result
   static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: maximum number of unannounced entries
   static constexpr uint32_t most_doorbells = 8;    ///< doorbells of one call; then others may take over
@@ -98,7 +100,7 @@ struct Unchecked : Trusting {
 namespace detail {
 
 /// Property that a tag sets; a policy has at most one tag per property.
-enum class TagKind { ringing, publication, notifications, slots, receives, placement, doorbell };
+enum class TagKind { ringing, publication, notifications, slots, receives, placement, doorbell, gpu_memory };
 
 template <class T, class = void>
 constexpr bool is_tag = false;
@@ -137,7 +139,7 @@ struct CheckTags<Tag, Rest...> : CheckTags<Rest...> {
   static_assert(!is_policy<Tag>, "Policy<...>: a whole policy (Unchecked, another Policy) must come first");
   static_assert(is_tag<Tag> || is_policy<Tag>,
                 "Policy<...>: unknown tag; valid tags are Deferred<N>, WriteThrough, Notify, NarrowSlots, Unasked, "
-                "Placed<completions, data> and RingBy<doorbell>");
+                "Placed<completions, data>, InGpuMemory and RingBy<doorbell>");
   static_assert(!(IsSame<Tag, Rest>::value || ...), "Policy<...>: duplicate tag");
   static_assert(!((!IsSame<Tag, Rest>::value && decide_the_same<Tag, Rest>) || ...),
                 "Policy<...>: two tags contradict each other");
@@ -220,6 +222,28 @@ struct Placed {
   template <class Base>
   struct Over : Base {
     static constexpr bool inbound_in_order = Completions == Data || Data == Memory::host;
+    static constexpr bool in_host_memory = !(Completions == Memory::device && Data == Memory::device);
+    static_assert(!(in_host_memory && Base::in_gpu_memory),
+                  "Policy<...>: Placed with host memory contradicts InGpuMemory");
+  };
+};
+
+/// Tag: both rings, their records and lists, and all data lie in the memory of the GPU that runs the kernel. On NVIDIA
+/// GPUs what the kernel has stored is then released to the GPU's scope instead of the system's, which takes a third of
+/// the time; AMD GPUs and the CPU do as without it.
+///
+/// Posts are refused with Status::unsupported, and nothing is claimed, if the handle does not say so of its rings and
+/// records (QueuePairHandle::gpu_memory and its like, set from the host's own allocations), with every policy; and,
+/// under argument checks, if a piece of a Region lies elsewhere (Region::memory). The caller answers for what names no
+/// Region: SGEs, page sources, pieces of NVMe batches. Of stores to any other memory, a word that the peer's CPU is to
+/// read after a message for example, nothing is promised: call arch::release_system() before the post.
+/// @snippet options.cpp in_gpu_memory
+struct InGpuMemory {
+  static constexpr detail::TagKind tag_kind = detail::TagKind::gpu_memory;
+  template <class Base>
+  struct Over : Base {
+    static constexpr bool in_gpu_memory = true;
+    static_assert(!Base::in_host_memory, "Policy<...>: Placed with host memory contradicts InGpuMemory");
   };
 };
 

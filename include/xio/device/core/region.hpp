@@ -4,7 +4,7 @@
 /// @file
 /// @brief Descriptors of memory accessible to a device: out-of-range accesses are detected before anything is posted.
 
-#include <xio/device/arch/arch.hpp>
+#include <xio/device/core/placement.hpp>
 #include <xio/device/core/status.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -46,23 +46,31 @@ struct RegionSpan {
   uint32_t length;   ///< bytes
   uint32_t key;
   Reach reach = {};
+  Memory memory = Memory::host;  ///< as of the Region
 
+  /// Why the piece is refused by queues with this policy; Status::ok: it is not.
+  template <class Policy>
+  XIO_HOST_DEVICE constexpr Status fault() const {
+    return is_placed_for<Policy>(memory) ? reach.status() : Status(Status::unsupported);
+  }
   XIO_HOST_DEVICE constexpr uint64_t bus(uint64_t offset) const { return address + offset; }
 };
 
 /// Memory that the host has registered with a device. Created by the host (DmaBuffer::region() and similar), passed to
 /// kernels by value.
 struct Region {
-  uint64_t base;        ///< NVMe: bus address of contiguous memory; RDMA: virtual address as registered
-  uint64_t length;      ///< bytes
-  uint32_t key = 0;     ///< RDMA: local key; NVMe has none
+  uint64_t base;     ///< NVMe: bus address of contiguous memory; RDMA: virtual address as registered
+  uint64_t length;   ///< bytes
+  uint32_t key = 0;  ///< RDMA: local key; NVMe has none
+  /// Memory::device: all of it lies in the memory of the GPU that runs the kernels (InGpuMemory).
+  Memory memory = Memory::host;
   void* cpu = nullptr;  ///< CPU address of the memory; null where the CPU has no access
 
   /// The piece of `bytes` bytes at `offset`. Submitting a piece that is not inside is refused with
   /// Status::out_of_range.
   /// @snippet com.cpp at
   XIO_HOST_DEVICE constexpr RegionSpan at(uint64_t offset, uint32_t bytes) const {
-    return {base + offset, bytes, key, xio::reach(offset, bytes, length)};
+    return {base + offset, bytes, key, xio::reach(offset, bytes, length), memory};
   }
 };
 

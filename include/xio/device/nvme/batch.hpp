@@ -49,6 +49,8 @@ template <class Engine, Sharing S, class Until>
 XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
                                      uint32_t count, Until until, Notification* notification) {
   constexpr bool checks = Engine::Policy::argument_checks;
+  // check: queue in GPU memory, of pieces
+  if (!is_placed_for<typename Engine::Policy>(engine.handle().gpu_memory)) return Token::refused(Status::unsupported);
   // check: the lanes agree
   if (checks && !protocol::agree(group, operation, count)) return Token::refused(Status::invalid_argument);
   if (count == 0 || count > engine.depth()) return Token::refused(Status::invalid_argument);
@@ -75,6 +77,8 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcod
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
                                   uint32_t count, Deadline until, Notification& progress) {
+  // check: queue in GPU memory, of a transfer
+  if (!is_placed_for<typename Engine::Policy>(engine.handle().gpu_memory)) return Status::unsupported;
   if constexpr (Engine::Policy::argument_checks) {
     if (!protocol::agree(group, operation, count)) return Status::invalid_argument;
     const Status fault = check_pieces(engine.handle(), group, operation, pieces, count);

@@ -50,6 +50,18 @@ XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[
   return command.last_block < most_blocks(command, q);
 }
 
+/// Whether the data lies where the policy supposes it. Only a piece of a Region tells.
+template <class Policy, class Pages>
+XIO_DEVICE_INLINE constexpr bool is_placed([[maybe_unused]] const Pages& pages) {
+  if constexpr (IsSame<Pages, RegionSpan>::value) {
+    return is_placed_for<Policy>(pages.memory);
+  } else if constexpr (IsSame<Pages, Sgl<RegionSpan>>::value) {
+    return is_placed_for<Policy>(pages.pages.memory);
+  } else {
+    return true;
+  }
+}
+
 /// Why the command is refused; Status::ok: it is not.
 template <class Pages>
 XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, const Pages& pages) {

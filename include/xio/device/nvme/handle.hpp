@@ -5,6 +5,7 @@
 /// @brief Handle of one NVMe queue pair: a trivially copyable struct that the host passes to a kernel by value.
 
 #include <xio/device/core/notification.hpp>
+#include <xio/device/core/placement.hpp>
 #include <xio/device/nvme/completion_table.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 
@@ -68,6 +69,11 @@ struct QueueHandle {
   uint64_t dsm_blocks;            ///< logical blocks of all ranges of a command (DMSL), likewise
   uint32_t metadata_blocks;       ///< max_blocks of commands with metadata(); 0: max_blocks
   uint32_t protection_blocks;     ///< max_blocks of commands with protection_action() only; 0: max_blocks
+
+  /// Parts that the host has allocated in the memory of the GPU that runs the kernels, as bits of memory_mode: the
+  /// lists belong to the submission ring; without shadow doorbells there is no record, which counts as such. 0: all
+  /// lies in host memory. See InGpuMemory.
+  uint32_t gpu_memory;
 
   uint32_t abi;           ///< XIO_ABI_NUMBER of the side that filled the handle
   uint32_t handle_bytes;  ///< sizeof(QueueHandle) on that side

@@ -257,6 +257,8 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
   if constexpr (Engine::Policy::argument_checks) {
     // 1. Check. The other steps follow in post().
     token.status = check(q, command, call.pages);
+    // check: data in GPU memory, of commands
+    if (!is_placed<typename Engine::Policy>(call.pages)) token.status = Status::unsupported;
     entries = token.status.is_ok() ? 1 : 0;
     const bool split = group.any(token.status.is_ok() && is_long(q, command));
     if (XIO_UNLIKELY(split)) {
@@ -299,7 +301,7 @@ XIO_DEVICE_INLINE bool post_plain(const Engine& engine, Group<Sharing::thread> g
   const QueueHandle& q = engine.handle();
   const Command& command = call.command;
   // 1. Check.
-  if (!is_plain(q, command, call.pages)) return false;
+  if (!is_plain(q, command, call.pages) || !is_placed<typename Engine::Policy>(call.pages)) return false;
   DataPointer data;
   if (has_data<typename Call::Data>(command)) {
     const auto bytes = static_cast<uint32_t>(data_bytes(command, q.block_shift));
@@ -331,6 +333,8 @@ template <class Engine, Sharing S, class Pages, class Until, class Telemetry>
 XIO_DEVICE_INLINE Token submit(const Engine& engine, Group<S> group, const Command& command, const Pages& pages,
                                Until until, Notification* notification, Telemetry& telemetry) {
   using Call = Submission<Pages, Until, Telemetry>;
+  // check: queue in GPU memory, of commands
+  if (!is_placed_for<typename Engine::Policy>(engine.handle().gpu_memory)) return Token::refused(Status::unsupported);
   if constexpr (Engine::Policy::argument_checks && S == Sharing::thread) {
     Token token;
     if (XIO_LIKELY(post_plain(engine, group, Call{command, pages, until, notification, telemetry}, token)))

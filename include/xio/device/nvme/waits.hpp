@@ -63,7 +63,7 @@ XIO_DEVICE_INLINE void begin_own(const Engine& engine, Group<S> group, uint64_t 
 template <class Engine, Sharing S>
 XIO_DEVICE Status flush_inbound(const Engine& engine, Group<S> group, Deadline until) {
   const QueueHandle& q = engine.handle();
-  if (q.flush_bus == 0) return Status::unsupported;
+  if (q.flush_bus == 0 || !is_placed_for<typename Engine::Policy>(q.gpu_memory)) return Status::unsupported;
   const protocol::Claim claim = protocol::claim_until(engine, group, protocol::begin_claim(engine), 1, 1, until);
   if (claim.count == 0) return engine.template refusal<Deadline>(group);
   const uint64_t ticket = claim.first;

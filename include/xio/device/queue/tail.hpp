@@ -41,9 +41,9 @@ XIO_HOST_DEVICE constexpr uint64_t published(uint64_t tail) { return (tail & ~ow
 template <class Policy>
 XIO_DEVICE_INLINE void release_entries() {
   if constexpr (Policy::publication == Publication::release || !arch::has_write_through) {
-    arch::release_system();
+    arch::release_system<Policy::in_gpu_memory>();
   } else {
-    arch::wait_accesses();
+    arch::wait_accesses<Policy::in_gpu_memory>();
   }
 }
 
@@ -108,7 +108,7 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
       if (enough) {
         next |= owed_bit;
       } else {
-        arch::pass_on();
+        arch::pass_on<Bell::Policy::in_gpu_memory>();
         bell.ring(published(tail), bell.head(published(tail)));
         // Performed before anybody else may ring.
         arch::wait_before_exchange();
@@ -155,7 +155,7 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
       const uint64_t end = published(tail);
       // check: not announced yet
       if (arch::uniform(arch::load<scope>(&state.rung)) != end) {
-        arch::pass_on();
+        arch::pass_on<Bell::Policy::in_gpu_memory>();
         bell.ring(end, bell.head(end));
         arch::store<scope>(&state.rung, end);  // order: rung before bit
       }

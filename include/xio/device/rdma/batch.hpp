@@ -31,6 +31,7 @@ template <class Engine>
 XIO_DEVICE_INLINE Status check_piece(const Engine& engine, Operation operation, const Piece& piece) {
   if (operation != Operation::put && operation != Operation::get) return Status::invalid_argument;
   if (piece.remote.length != piece.local.length) return Status::invalid_argument;
+  if (!is_placed_for<typename Engine::Policy>(piece.local.memory)) return Status::unsupported;
   const Status fault = (piece.remote.reach & piece.local.reach).status();
   return fault.is_ok() ? check(engine, work_of(operation, piece.remote), payload_of(piece)) : fault;
 }
@@ -64,6 +65,8 @@ template <class Engine, Sharing S, class Until, class Telemetry>
 XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Operation operation, const Piece* pieces,
                                      uint32_t count, Until until, Telemetry& telemetry) {
   const SendShape& shape = engine.handle().shape;
+  // check: queue in GPU memory, of a batch
+  if (!is_placed_for<typename Engine::Policy>(engine.handle().gpu_memory)) return Token::refused(Status::unsupported);
   if (Engine::Policy::argument_checks && !protocol::agree(group, operation, count)) {
     return Token::refused(Status::invalid_argument);
   }

@@ -70,7 +70,7 @@ struct SendBell {
     if constexpr (Vendor::has_send_record) {
       arch::store<arch::Scope::system>(record, Vendor::send_record(shape, end));
       // order: record before doorbell. The device may read the record as soon as the doorbell has reached it.
-      if constexpr (Vendor::has_send_doorbell) arch::wait_stores();
+      if constexpr (Vendor::has_send_doorbell) arch::wait_stores<Policy::in_gpu_memory>();
     }
     if constexpr (Vendor::has_send_doorbell) {
       using Word = typename Vendor::Doorbell;
@@ -142,7 +142,7 @@ struct ReceiveBell {
     if constexpr (Vendor::has_receive_record) {
       arch::store<arch::Scope::system>(record, Vendor::receive_record(shape, end));
       // order: record before doorbell
-      if constexpr (Vendor::has_receive_doorbell) arch::wait_stores();
+      if constexpr (Vendor::has_receive_doorbell) arch::wait_stores<Policy::in_gpu_memory>();
     }
     if constexpr (Vendor::has_receive_doorbell) {
       auto* const where = static_cast<typename Vendor::Doorbell*>(doorbell);

@@ -4,6 +4,7 @@
 /// @file
 /// @brief Handles of one RDMA queue pair: trivially copyable structs that the host passes to a kernel by value.
 
+#include <xio/device/core/placement.hpp>
 #include <xio/device/queue/room.hpp>
 #include <xio/vendors/rdma/work.hpp>
 
@@ -128,6 +129,9 @@ struct QueuePairHandle {
   CompletionQueueHandle cq;
   uint64_t clock_hz;  ///< ticks per second of the executing side's clock, as measured; 0: not measured
   FlushTarget flush;  ///< for flush_inbound(); zero: not offered
+  /// Parts that the host has allocated in the memory of the GPU that runs the kernels, as bits of memory_mode; a part
+  /// that the vendor does not have counts as such. 0: all lies in host memory. See InGpuMemory.
+  uint32_t gpu_memory = 0;
 
   /// The most units that one claim can wait for. Up to signal_every - 1 units more may belong to unsignalled
   /// operations, whose end nobody learns until somebody waits for them or posts more.
@@ -165,6 +169,8 @@ struct ReceiveQueueHandle {
   ReceiveSlot* slots;   ///< one per ring entry, zeroed; for a queue that was used before see begin_slots()
   ReceiveShape shape;   ///< parameters that the receive queue was created with
   uint32_t depth;       ///< maximum number of receives posted and not ended
+  /// As QueuePairHandle::gpu_memory; memory_mode::sq is the receive ring.
+  uint32_t gpu_memory = 0;
   CompletionQueueHandle cq;
   uint64_t clock_hz;  ///< ticks per second of the executing side's clock, as measured; 0: not measured
 };

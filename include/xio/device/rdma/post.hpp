@@ -166,6 +166,10 @@ template <bool Brief = false, class Engine, Sharing S, class Payload, class Unti
 XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting, const Work& work,
                              const Payload& payload, Until until, Token token, Telemetry& telemetry) {
   const SendShape& shape = engine.handle().shape;
+  // check: queue in GPU memory
+  if (!is_placed_for<typename Engine::Policy>(engine.handle().gpu_memory)) {
+    return wanting ? Token::refused(Status::unsupported) : token;
+  }
   if constexpr (S == Sharing::thread) {
     // No other lane needs this one's help: a refusal returns early.
     if (XIO_UNLIKELY(!wanting)) return token;

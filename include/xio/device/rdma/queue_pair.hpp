@@ -176,7 +176,7 @@ class QueuePair {  // for member templates see nvme::Queue
   XIO_DEVICE_INLINE Token put_signal(const RemoteSpan& to, const RegionSpan& from, const RemoteSpan& signal,
                                      const RegionSpan& value, Deadline until,
                                      const CallOptions& options = CallOptions()) {
-    const Status fault = value.length == 8 ? value.reach.status() : Status(Status::invalid_argument);
+    const Status fault = value.length == 8 ? value.template fault<Policy>() : Status(Status::invalid_argument);
     return put_then(to, from, signal, fault, OneSge{{value.address, value.length, value.key}}, until, options);
   }
   /// Adds `add` atomically to 8 bytes of remote memory; `old` receives the previous value.
@@ -349,6 +349,7 @@ class QueuePair {  // for member templates see nvme::Queue
     if constexpr (Policy::argument_checks) {
       if (signal.length != 8 || to.length != from.length) fault = Status::invalid_argument;
       if (fault.is_ok()) fault = (to.reach & from.reach & signal.reach).status();
+      if (!is_placed_for<Policy>(from.memory)) fault = Status::unsupported;
       if (fault.is_ok()) fault = detail::check(engine_, first, data);
       if (fault.is_ok()) fault = detail::check(engine_, second, value);
       token.status = fault;
@@ -374,6 +375,7 @@ class QueuePair {  // for member templates see nvme::Queue
   template <class Until, class CallOptions>
   XIO_DEVICE_INLINE Token submit_span(Status fault, const Work& work, const RegionSpan& local, Until until,
                                       const CallOptions& options) {
+    if (!is_placed_for<Policy>(local.memory)) fault = Status::unsupported;  // check: data in GPU memory
     return submit_checked(fault, work, OneSge{{local.address, local.length, local.key}}, until, options);
   }
 

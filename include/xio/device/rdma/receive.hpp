@@ -52,7 +52,8 @@ class ReceiveQueue {
   template <class Until>
   XIO_DEVICE_INLINE Token post(const RegionSpan& to, Until until) {
     const OneSge payload{{to.address, to.length, to.key}};
-    const Status fault = to.reach.is_inside() ? Vendor::Receive::check(handle().shape, payload) : to.reach.status();
+    const Status placed = to.template fault<Policy>();
+    const Status fault = placed.is_ok() ? Vendor::Receive::check(handle().shape, payload) : placed;
     return post(fault, payload, until);
   }
 

@@ -213,6 +213,8 @@ struct ReceiveRing {
 template <class Engine, Sharing S, class Payload, class Until>
 XIO_DEVICE Token post_receive(const Engine& engine, Group<S> group, Status fault, const Payload& payload, Until until) {
   const ReceiveQueueHandle& q = engine.handle();
+  // check: queue in GPU memory, of receives
+  if (!is_placed_for<typename Engine::Policy>(q.gpu_memory)) fault = Status::unsupported;
   Token token = Token::refused(fault);
   for (uint64_t pending = group.members(fault.is_ok()); pending != 0;) {
     const uint32_t wanted = S == Sharing::thread ? 1 : arch::count_lanes(pending);

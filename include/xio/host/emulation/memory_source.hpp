@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include <xio/config.hpp>
+#include <xio/device/core/policy.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -16,11 +16,13 @@ namespace emulation {
 /// @addtogroup emulation
 /// @{
 
-/// Allocator of host memory: cudaHostAlloc, for example, makes it accessible to a GPU.
+/// Allocator of memory that the CPU can access: cudaHostAlloc, for example, makes it accessible to a GPU.
 struct MemorySource {
   /// Returns at least `bytes` bytes at a multiple of `alignment` (a power of two), or null.
   std::function<void*(size_t bytes, size_t alignment)> allocate;
   std::function<void(void* memory)> release;
+  /// Memory::device: it allocates in the memory of the GPU that runs the kernels. For handles.
+  Memory memory = Memory::host;
 };
 
 /// Allocates from the process heap.

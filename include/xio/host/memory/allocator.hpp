@@ -41,6 +41,8 @@ class MemoryBuffer {
   MemoryKind kind() const { return kind_; }
   /// Whether the memory is of the requested kind; false if host memory replaces it because there is no GPU.
   bool genuine() const { return genuine_; }
+  /// Where the memory lies: that of the allocator's GPU, or host memory.
+  Memory memory() const { return genuine_ && is_vram(kind_) ? Memory::device : Memory::host; }
   /// Address for the CPU; null if the CPU cannot access the memory.
   void* cpu() const { return memory_.cpu; }
   /// Address for kernels: the GPU's, or the CPU's where the CPU emulates the GPU.

@@ -237,6 +237,7 @@ class ControllerState {
 
   // Shadow doorbells (Base Specification 2.0, section 5.8); `mutex` is held.
   bool shadow_wanted() const { return static_cast<bool>(shadow_); }
+  Memory shadow_memory() const { return shadow_.memory(); }  ///< where the shadow doorbells lie
   /// @param allocate  memory for the shadow pages; empty: the transport's
   void want_shadow(const QueueOptions::Allocate& allocate) {
     if (!info.shadow_doorbells)

@@ -268,9 +268,19 @@ class QueuePair final : public QueueRecord {
     handle.flush_bus = options_.flush_bus;
     handle.clock_hz = options_.clock_hz;
     handle.qid = qid;
+    handle.gpu_memory = parts_in_gpu_memory();
     handle.abi = XIO_ABI_NUMBER;
     handle.handle_bytes = sizeof(nvme::QueueHandle);
     handle_ = handle;
+  }
+
+  /// QueueHandle::gpu_memory.
+  uint32_t parts_in_gpu_memory() const {
+    const auto lies_there = [](const DmaBuffer& buffer) { return buffer.memory() == Memory::device; };
+    const bool lists = plan_.list_bytes == 0 || lies_there(lists_);
+    const bool record = !state_->shadow_wanted() || state_->shadow_memory() == Memory::device;
+    return (lies_there(sq_) && lists ? memory_mode::sq : 0) | (lies_there(cq_) ? memory_mode::cq : 0) |
+           (record ? memory_mode::doorbell_record : 0);
   }
 
   /// Gives a GPU access to all doorbells of the controller: its queues share pages.

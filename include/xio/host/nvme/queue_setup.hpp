@@ -36,7 +36,7 @@ inline QueueOptions placed(QueueOptions options, NvmeTransport& transport) {
     // Only kernels access this state.
     options.allocate_state = [gpu = executor.gpu()](size_t bytes, size_t alignment) {
       const MemoryBuffer buffer = MemoryAllocator(gpu).allocate(MemoryKind::vram_coarse, bytes, alignment);
-      return DmaBuffer(buffer.gpu(), 0, buffer.size(), buffer.owner());
+      return DmaBuffer(buffer.gpu(), 0, buffer.size(), buffer.owner(), buffer.memory());
     };
   }
   return options;

@@ -61,7 +61,10 @@ struct DirectQueues {
   uint32_t* rq_record = nullptr;
   void* rq_doorbell = nullptr;
   rdma::ReceiveShape receive_shape;
-  uint32_t receive_depth = 0;       ///< maximum receives in flight; 0: the whole ring
+  uint32_t receive_depth = 0;  ///< maximum receives in flight; 0: the whole ring
+  /// QueuePairHandle::gpu_memory of both queues: parts that the caller has allocated in the memory of the GPU that runs
+  /// the kernels.
+  uint32_t gpu_memory = 0;
   DirectCompletionRing receive_cq;  ///< index: receives posted so far; all have completed and were consumed
 };
 
@@ -246,6 +249,7 @@ class DirectQueuePair {
     h.signal_every = 1;
     while (h.signal_every * 8 <= h.depth) h.signal_every *= 2;
     h.cq = reach(q.cq);
+    h.gpu_memory = q.gpu_memory;
   }
 
   void fill_receive_handle(const DirectQueues& q) {
@@ -259,6 +263,7 @@ class DirectQueuePair {
     h.shape = q.receive_shape;
     h.depth = depth_of(q.receive_depth, q.receive_shape.entries, q.receive_cq);
     h.cq = reach(q.receive_cq);
+    h.gpu_memory = q.gpu_memory;
   }
 
   std::string name_;

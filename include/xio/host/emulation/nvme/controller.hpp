@@ -116,7 +116,7 @@ class NvmeController final : public host::NvmeTransport {
     const std::shared_ptr<AddressSpace> space = space_;
     const uint64_t bus = space->map(memory, bytes);
     std::shared_ptr<void> mapping(memory, [space, bus, owner](void*) { space->try_unmap(bus); });
-    return host::DmaBuffer(memory, bus, bytes, std::move(mapping));
+    return host::DmaBuffer(memory, bus, bytes, std::move(mapping), source.memory);
   }
 
   host::DmaBuffer map_memory(void* data, size_t bytes, const std::shared_ptr<void>& owner) override {

@@ -75,6 +75,7 @@ class RdmaQueuePair {
     h.signal_every = 1;
     while (h.signal_every * 8 <= config_.sq_units) h.signal_every *= 2;
     h.cq = {m.cq, m.cq_producer, m.cq_record, m.cq_doorbell, config_.cq_entries, config_.cqn, config_.cookie};
+    h.gpu_memory = gpu_memory();
     return h;
   }
 
@@ -94,6 +95,7 @@ class RdmaQueuePair {
     h.cq = {m.receive_cq,          m.receive_cq_producer,      m.receive_cq_record,
             m.receive_cq_doorbell, config_.receive_cq_entries, config_.receive_cqn,
             config_.cookie};
+    h.gpu_memory = gpu_memory();
     return h;
   }
 
@@ -182,6 +184,9 @@ class RdmaQueuePair {
   static constexpr size_t doorbell_bytes = 4 * sizeof(uint64_t) + Wire::doorbell_stride;
   static_assert(Wire::doorbell_stride == 0 || Wire::doorbell_stride >= 4 * sizeof(uint64_t),
                 "the second doorbell must be behind the others");
+
+  /// QueuePairHandle::gpu_memory: one source allocates everything.
+  uint32_t gpu_memory() const { return source_.memory == xio::Memory::device ? memory_mode::queue : 0; }
 
   using Memory = std::unique_ptr<uint8_t, std::function<void(void*)>>;
   Memory allocate(size_t bytes, int fill) const {
