@@ -134,6 +134,13 @@ foreach(kind nvme rdma)
     set_tests_properties(machine.${kind}.${arch} PROPERTIES COST ${cost})
     xio_register_test(NAME machine.${kind}_full.${arch} LABELS machine once nightly TIMEOUT 36000
       COMMAND machine-run ${file} ${which} --seeds 10000)
+    # Memory that is not where handles say: only there do releases of the GPU's scope reach devices.
+    if(kind STREQUAL rdma AND arch STREQUAL sm_90)
+      list(APPEND names machine.misplaced.${arch})
+      xio_register_test(NAME machine.misplaced.${arch} LABELS ${labels} TIMEOUT 300
+        COMMAND machine-run ${file} ${which} --misplaced --case mlx5_wave_on_gpu --seeds 20 --stop)
+      set_tests_properties(machine.misplaced.${arch} PROPERTIES PASS_REGULAR_EXPRESSION " 1 wrong")
+    endif()
     # What an operation costs in executed instructions: limits are of clang 19's code, and nvcc's.
     if(NOT by MATCHES "newer:")
       list(APPEND names machine.${kind}_costs.${arch})

@@ -54,9 +54,10 @@ class Arena {
     return static_cast<T*>(allocate(count * sizeof(T), alignof(T) < 64 ? 64 : alignof(T), kind, name));
   }
   /// Allocator for device models.
-  xio::emulation::MemorySource source(MemoryKind kind, const char* name) {
+  /// @param told  where handles say that it lies
+  xio::emulation::MemorySource source(MemoryKind kind, const char* name, xio::Memory told = xio::Memory::host) {
     return {[this, kind, name](size_t bytes, size_t alignment) { return allocate(bytes, alignment, kind, name); },
-            [](void*) {}};
+            [](void*) {}, told};
   }
   /// Maps all allocations so far, in order.
   void map(AddressSpace& space) const {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <xio/device/core/policy.hpp>
+
 #include <machine/core/gpu.hpp>
 
 namespace scenarios {
@@ -53,29 +55,31 @@ struct Case {
 };
 
 enum Feature : uint32_t {
-  own_queues = 1,          ///< one queue per thread
-  shadow = 2,              ///< shadow doorbells
-  through = 4,             ///< rings in memory that the GPU does not cache; data elsewhere as in other cases
-  drives = 8,              ///< `count` controllers
-  inbound = 16,            ///< data in the GPU's memory
-  pairs = 32,              ///< batches: pieces to write, then as many to read
-  small_pages = 64,        ///< transfers of at most two pages: longer ones are split
-  costs = 128,             ///< large, for counting: only on a calm GPU
-  answers = 256,           ///< completions carry a block-specific result
-  bad_blocks = 512,        ///< reading most blocks fails
-  twice = 1024,            ///< one completion is written twice, which breaks the queue
-  one_fails = 2048,        ///< one operation fails, and later ones are flushed
-  stray = 4096,            ///< one completion is about another queue pair
-  watched = 8192,          ///< the host sees notifications and kept results in its memory, and answers
-  small_rings = 16384,     ///< rings that wrap several times; NVMe: completion rings of `depth` + 1 entries
-  small_log = 32768,       ///< a log of one failure, fewer than the host's set-up gives: soon searched, soon full
-  small_table = 65536,     ///< a table of twice the depth, which failures soon leave
-  filled = 131072,         ///< each block that is read into holds words of its thread's number
-  requested = 262144,      ///< a wave that stopped has left the bit of a reservation request, or a request that is over
-  page_lists = 524288,     ///< transfers of any length, with a list of their pages
-  long_used = 1048576,     ///< counters that soon exceed 16, 24, 32, 33 or 47 bits, by the seed
-  rings_early = 2097152,   ///< MLX5: doorbells before the record, that name other entries: devices go by the record
-  short_entries = 4194304  ///< the shortest send entries that the vendor has
+  own_queues = 1,         ///< one queue per thread
+  shadow = 2,             ///< shadow doorbells
+  through = 4,            ///< rings in memory that the GPU does not cache; data elsewhere as in other cases
+  drives = 8,             ///< `count` controllers
+  inbound = 16,           ///< data in the GPU's memory
+  pairs = 32,             ///< batches: pieces to write, then as many to read
+  small_pages = 64,       ///< transfers of at most two pages: longer ones are split
+  costs = 128,            ///< large, for counting: only on a calm GPU
+  answers = 256,          ///< completions carry a block-specific result
+  bad_blocks = 512,       ///< reading most blocks fails
+  twice = 1024,           ///< one completion is written twice, which breaks the queue
+  one_fails = 2048,       ///< one operation fails, and later ones are flushed
+  stray = 4096,           ///< one completion is about another queue pair
+  watched = 8192,         ///< the host sees notifications and kept results in its memory, and answers
+  small_rings = 16384,    ///< rings that wrap several times; NVMe: completion rings of `depth` + 1 entries
+  small_log = 32768,      ///< a log of one failure, fewer than the host's set-up gives: soon searched, soon full
+  small_table = 65536,    ///< a table of twice the depth, which failures soon leave
+  filled = 131072,        ///< each block that is read into holds words of its thread's number
+  requested = 262144,     ///< a wave that stopped has left the bit of a reservation request, or a request that is over
+  page_lists = 524288,    ///< transfers of any length, with a list of their pages
+  long_used = 1048576,    ///< counters that soon exceed 16, 24, 32, 33 or 47 bits, by the seed
+  rings_early = 2097152,  ///< MLX5: doorbells before the record, that name other entries: devices go by the record
+  short_entries = 4194304,  ///< the shortest send entries that the vendor has
+  on_gpu = 8388608,         ///< handles and regions say that all lies in the GPU's memory
+  misplaced = 16777216      ///< what they say is wrong
 };
 
 std::vector<Case> nvme_cases();
@@ -115,8 +119,20 @@ inline MemoryKind shared_kind(const Gpu& gpu, uint64_t seed) {
   return seed / 3 % 4 == 3 ? MemoryKind::uncached : MemoryKind::host;
 }
 
+/// Memory kind of data and of what the device writes in this case. The GPU's own, where that makes a difference to
+/// releases: on NVIDIA.
+inline MemoryKind data_kind(const Gpu& gpu, const Case& one, uint64_t seed) {
+  const bool own = (one.features & on_gpu) != 0 && gpu.target().compare(0, 3, "sm_") == 0;
+  return own && (one.features & misplaced) == 0 ? MemoryKind::local : shared_kind(gpu, seed);
+}
+/// The same as handles and regions have it.
+inline xio::Memory told_memory(const Case& one) {
+  return (one.features & on_gpu) != 0 ? xio::Memory::device : xio::Memory::host;
+}
+
 /// Memory kind of rings and lists.
 inline MemoryKind ring_kind(const Gpu& gpu, const Case& one, uint64_t seed) {
+  if ((one.features & on_gpu) != 0) return data_kind(gpu, one, seed);
   return (one.features & through) != 0 ? MemoryKind::uncached : shared_kind(gpu, seed);
 }
 

@@ -57,7 +57,7 @@ class Drive {
     config.poison_fetched_entries = true;
     config.namespaces[0].blocks = 1u << 16;
     if ((one.features & small_pages) != 0) config.mdts = 1;
-    config.memory = arena.source(kind, "host memory");
+    config.memory = arena.source(kind, "rings", told_memory(one));
     auto transport = std::make_unique<NvmeController>(std::move(config));
     model = transport.get();
     controller = std::make_unique<xio::host::NvmeController>(std::move(transport));
@@ -194,7 +194,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
   const bool by_lane = one.name.find("by_lane") != std::string::npos;
   const bool striped = one.name.find("striped") != std::string::npos;
   const Trouble what = trouble_of(one, seed);
-  const MemoryKind kind = shared_kind(gpu, seed);
+  const MemoryKind kind = data_kind(gpu, one, seed);
 
   Arena arena;
   gpu.memory.clear();
@@ -359,6 +359,7 @@ std::vector<Case> nvme_cases() {
       {"grid_narrow", run_nvme, 3, 0, 0, 7, 1, 0, 0, 0b111, "grid"},
       {"grid_deferred", run_nvme, 2, 0, 0, 16, 1},
       {"grid_parts", run_nvme, 2, 64, 0, 128, 1},
+      {"grid_on_gpu", run_nvme, 2, 0, 0, 32, 1, 0, on_gpu},
       {"grid_through", run_nvme, 2, 0, 0, 32, 1, 0, through},
       {"grid_shadow", run_nvme, 2, 0, 0, 32, 1, 0, shadow},
       {"grid_tokens", run_nvme, 2, 0, 0, 32, 3},

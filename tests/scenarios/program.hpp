@@ -38,6 +38,7 @@ class Program {
     app.add_flag("--stop", stop_, "end a case with its first wrong run");
     app.add_flag("--rdma", rdma_, "the RDMA cases instead of NVMe's");
     app.add_flag("--peers", peers_, "the cases of other libraries instead");
+    app.add_flag("--misplaced", misplaced_, "host memory in place of the GPU's own, which handles name nevertheless");
   }
 
   /// The chosen rows, after the options have been parsed.
@@ -56,6 +57,7 @@ class Program {
     for (const Case& one : peers_ ? peer_cases() : rdma_ ? rdma_cases() : nvme_cases())
       if (only_.empty() || only_ == one.name) chosen.push_back(one);
     if (chosen.empty()) throw Fault("no case " + only_);
+    for (Case& one : chosen) one.features |= misplaced_ ? misplaced : 0u;
     return chosen;
   }
 
@@ -102,6 +104,7 @@ class Program {
   bool stop_ = false;
   bool rdma_ = false;
   bool peers_ = false;
+  bool misplaced_ = false;
 };
 
 }  // namespace scenarios

@@ -84,11 +84,12 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
 
   Arena arena;
   gpu.memory.clear();
-  const MemoryKind kind = shared_kind(gpu, seed);
+  const MemoryKind kind = data_kind(gpu, one, seed);
+  const xio::Memory told = told_memory(one);
   const MemoryKind rings = ring_kind(gpu, one, seed);
   xio::emulation::RdmaFabric fabric;
-  Pair near(fabric, numbered<Kit>(one, 0x101), arena.source(rings, "queue pair"));
-  Pair far(fabric, numbered<Kit>(one, 0x202), arena.source(rings, "peer's queue pair"));
+  Pair near(fabric, numbered<Kit>(one, 0x101), arena.source(rings, "queue pair", told));
+  Pair far(fabric, numbered<Kit>(one, 0x202), arena.source(rings, "peer's queue pair", told));
   near.model().connect(far.config().qpn);
   far.model().connect(near.config().qpn);
   xio::emulation::RdmaNic nic;
@@ -134,9 +135,9 @@ Outcome run_rdma(Gpu& gpu, const Case& one, uint64_t seed) {
   job.remote = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
   if ((one.features & inbound) != 0)
     job.handle.flush = {reinterpret_cast<uint64_t>(data) + bytes - 1, job.remote.base + thread_bytes - 1, key, rkey};
-  job.local = {reinterpret_cast<uint64_t>(data), bytes, key};
+  job.local = {reinterpret_cast<uint64_t>(data), bytes, key, told};
   job.data = data;
-  job.inbox = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey};
+  job.inbox = {reinterpret_cast<uint64_t>(remote), bytes + 8, rkey, told};
   job.inbox_data = remote;
   job.report = report;
   job.turns = arena.make<Turn>(lanes, MemoryKind::local, "turns");
@@ -250,6 +251,9 @@ std::vector<Case> rdma_cases() {
   xio::emulation::for_each_kit([&cases](auto kit) { add<decltype(kit)>(cases); });
   cases.push_back({"mlx5_thread_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 1, 1, 64, 64, 0, costs});
   cases.push_back({"mlx5_wave_puts", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 8, 0, costs});
+  // Announced at the scope of the GPU, on NVIDIA.
+  cases.push_back({"mlx5_grid_on_gpu", run_rdma<xio::emulation::Mlx5Kit<>>, 3, 0, 0, 64, 2, 0, on_gpu, 0b011});
+  cases.push_back({"mlx5_wave_on_gpu", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 2, 0, on_gpu, 0b011});
   cases.push_back({"mlx5_wave_apart", run_rdma<xio::emulation::Mlx5Kit<>>, 1, 0, 0, 64, 24, 0, 0, 0b011});
   // Two waves receive, and take completions for each other.
   cases.push_back(

@@ -17,7 +17,7 @@
 /// found by comparing the lines that the GPU uses with their previous contents.
 ///
 /// More than PTX promises, since the L2 is the one place of the GPU's memory (docs/internals/memory-model.md, Releases
-/// at the scope of the GPU): a device that sees a store of system scope also sees, in that memory alone, what a release
+/// in GPU memory): a device that sees a store of system scope also sees, in that memory alone, what a release
 /// of gpu scope ordered before it; and threads that acquire what the device writes then know of that, too.
 ///
 /// Stricter than the model: a load takes effect when it is executed (no load buffering), an RMW of system scope sees

@@ -28,6 +28,8 @@ XIO_EACH_VENDOR(VENDOR)
 
 // Policies have the same effect for all vendors: not every combination is tested.
 KERNEL(mlx5_wave_deferred, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Policy<xio::Deferred<4>>, true>)
+KERNEL(mlx5_grid_on_gpu, put_get<xio::mlx5::Vendor<>, Sharing::grid, xio::Policy<xio::InGpuMemory>, true>)
+KERNEL(mlx5_wave_on_gpu, put_get<xio::mlx5::Vendor<>, Sharing::wave, xio::Policy<xio::InGpuMemory>, true>)
 KERNEL(mlx5_thread_puts, puts<xio::mlx5::Vendor<>, Sharing::thread>)
 KERNEL(mlx5_wave_puts, puts<xio::mlx5::Vendor<>, Sharing::wave>)
 KERNEL(mlx5_wave_apart, apart<xio::mlx5::Vendor<>>)
