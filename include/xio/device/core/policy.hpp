@@ -228,9 +228,9 @@ struct Placed {
   };
 };
 
-/// Tag: both rings, their records and lists, and all data lie in the memory of the GPU that runs the kernel. On NVIDIA
-/// GPUs what the kernel has stored is then released to the GPU's scope instead of the system's, which takes a third of
-/// the time; AMD GPUs and the CPU do as without it.
+/// Tag: both rings, their records and lists, and all data lie in the memory of the GPU that runs the kernel. NVIDIA
+/// GPUs then release what the kernel has stored at the scope of the GPU, instead of the system's, which takes longer;
+/// AMD GPUs and the CPU do as without it.
 ///
 /// Posts are refused with Status::unsupported, and nothing is claimed, if the handle does not say so of its rings and
 /// records (QueuePairHandle::gpu_memory and its like, set from the host's own allocations), with every policy; and,
