@@ -202,22 +202,26 @@ struct Room {
   uint64_t tail;     ///< QueueState::tail, or unread_tail
 };
 
-/// Begins to load the room of a queue; claim_now() waits for it. Called early, the loads are over by then.
+/// Begins to load the room of a queue. Called early, the loads are over when claim_now() waits for them. Does nothing
+/// where registers are worth more than that (arch::loads_ahead).
 template <class Engine>
 XIO_DEVICE_INLINE Room begin_claim([[maybe_unused]] const Engine& engine) {
-  if constexpr (is_shared<Engine::sharing>) {
+  if constexpr (is_shared<Engine::sharing> && arch::loads_ahead) {
     constexpr arch::Scope scope = state_scope<Engine::sharing>;
     const QueueState& state = engine.state();
-    return {arch::load<scope>(&engine.claims()), arch::load<scope>(&state.retired),
-            arch::loads_ahead ? arch::load<scope>(&state.tail) : unread_tail};
+    return {arch::load<scope>(&engine.claims()), arch::load<scope>(&state.retired), arch::load<scope>(&state.tail)};
   } else {
-    return {};
+    return {0, 0, unread_tail};
   }
 }
 
-/// The room that the leader has loaded: word and `retired` in all lanes, after all loads have begun.
-template <Sharing S>
-XIO_DEVICE_INLINE Room from_leader(Group<S> group, Room room) {
+/// The leader's room: word and `retired` in all lanes, after all loads have begun.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Room leaders_room(const Engine& engine, Group<S> group, Room room) {
+  if constexpr (!arch::loads_ahead) {
+    room.word = arch::load<state_scope<S>>(&engine.claims());
+    room.retired = arch::load<state_scope<S>>(&engine.state().retired);
+  }
   room.word = group.from_leader(room.word);
   room.retired = group.from_leader(room.retired);
   return room;
@@ -251,7 +255,7 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, [[maybe_
     }
   } else {
     constexpr arch::Scope scope = state_scope<S>;
-    Room now = from_leader(group, room);
+    Room now = leaders_room(engine, group, room);
     for (;;) {
       uint32_t most = engine.depth();
       if (XIO_UNLIKELY((now.word & ~ticket_bits) != 0)) {
@@ -264,7 +268,7 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, [[maybe_
       if (XIO_LIKELY(left >= least)) count = leading_free(engine, group, first, wanted < left ? wanted : left);
       const Room before = now;
       if (XIO_UNLIKELY(count < least && count < wanted)) {
-        now = from_leader(group, begin_claim(engine));
+        now = leaders_room(engine, group, begin_claim(engine));
         // check: the room is the same
         if (now.word == before.word && now.retired == before.retired) return {first, 0, 0};
       } else {
@@ -287,7 +291,7 @@ XIO_DEVICE_INLINE Claim claim_once(const Engine& engine, Group<S> group, Room ro
                                    typename Engine::Tickets::Step step) {
   constexpr arch::Scope scope = state_scope<S>;
   using Tickets = typename Engine::Tickets;
-  const Room now = from_leader(group, room);
+  const Room now = leaders_room(engine, group, room);
   const uint64_t first = Tickets::ticket(now.word, now.retired);
   const bool fits = (now.word & broken_bit) == 0 && first + count - now.retired <= engine.depth();
   if (!fits || leading_free(engine, group, first, count) < count) return {first, 0, 0};
