@@ -55,10 +55,7 @@ extern "C" __global__ void barrier(uint32_t* data) {
 // AMD:         global_load_{{dwordx2|b64}} v[{{[0-9:]+}}], v{{[0-9]+}}, [[STATE]] offset:16
 // AMD-NOT:     {{wbl2|global_(wb|store|atomic|load)}}
 // The tail and the doorbell:
-// GFX90A:      global_store_dwordx2 v{{[0-9]+}}, v[{{[0-9:]+}}], [[STATE]] offset:16{{$}}
-// GFX942:      global_store_dwordx2 v{{[0-9]+}}, v[{{[0-9:]+}}], [[STATE]] offset:16 sc0{{$}}
-// GFX11:       global_store_b64 v{{[0-9]+}}, v[{{[0-9:]+}}], [[STATE]] offset:16{{$}}
-// GFX12:       global_store_b64 v{{[0-9]+}}, v[{{[0-9:]+}}], [[STATE]] offset:16 scope:SCOPE_SE{{$}}
+// AMD:         global_atomic_swap_{{x2|b64}} v{{[0-9]+}}, v[{{[0-9:]+}}], [[STATE]] offset:16{{( scope:SCOPE_SE)?$}}
 // AMD-NOT:     {{wbl2|global_(wb|store|atomic|load)}}
 // GFX90A:      global_store_dword v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}]{{$}}
 // GFX942:      global_store_dword v{{[0-9]+}}, v{{[0-9]+}}, s[{{[0-9:]+}}] sc0 sc1

@@ -53,11 +53,11 @@ extern "C" __global__ void wait_word(const uint64_t* word, uint64_t at_least, co
 // AMD:         .amdhsa_kernel
 //
 // PTX:         .entry drain(
-// PTX:         ld.relaxed.sys.global.b64
-// PTX-NOT:     {{ld\.relaxed|ld\.acquire}}
+// PTX-NOT:     {{ld\.relaxed|fence}}
+// PTX:         ld.acquire.sys.global.b64
+// PTX-NOT:     {{ld\.relaxed|ld\.acquire|fence}}
 // PTX:         bra
-// PTX-NOT:     {{ld\.relaxed|ld\.acquire}}
-// PTX:         fence.acq_rel.sys
+// PTX-NOT:     {{ld\.relaxed|ld\.acquire|fence}}
 // PTX:         ld.relaxed.sys.global.b64
 // PTX:         {{^[}]}}
 extern "C" __global__ void drain(nvme::QueueHandle handle, uint32_t* taken) {

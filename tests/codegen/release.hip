@@ -113,8 +113,7 @@ extern "C" __global__ void ring_then_pass(uint32_t* doorbell, uint32_t value, ui
   arch::compare_exchange_ordered<arch::Scope::agent>(tail, expected, expected + 2);
 }
 
-// A link, and the look at the tail behind it, which has its place among the exchanges of the tail. AMD's are
-// performed in the L2 cache, and LLVM makes a load of one that adds 0.
+// A link, and the look at the tail behind it, in one order with the exchanges of the tail.
 // AMD-LABEL:   {{^}}link_then_look:
 // AMD:         global_store_{{dwordx2|b64}}
 // GFX9:        s_waitcnt vmcnt(0)
@@ -124,13 +123,13 @@ extern "C" __global__ void ring_then_pass(uint32_t* doorbell, uint32_t value, ui
 // AMD:         .amdhsa_kernel
 // PTX:         .entry link_then_look(
 // PTX-NOT:     {{fence|membar}}
-// PTX:         st.relaxed.gpu.b64
+// PTX:         st.relaxed.gpu.global.b64
 // PTX-NOT:     {{fence|membar}}
-// PTX:         atom.add.acq_rel.gpu.u64
+// PTX:         atom.add.acq_rel.gpu.global.u64
 // PTX-NOT:     {{fence|membar}}
 // PTX:         {{^[}]}}
 extern "C" __global__ void link_then_look(uint64_t* link, uint64_t value, uint64_t* tail, uint64_t* out) {
   arch::store<arch::Scope::agent>(link, value);
   arch::wait_before_exchange();
-  *out = arch::fetch_add_ordered<arch::Scope::agent>(tail, uint64_t{0});
+  *out = arch::observe_ordered<arch::Scope::agent>(tail);
 }

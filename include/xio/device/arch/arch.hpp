@@ -15,7 +15,7 @@
 /// | `compare_exchange<S>`         | relaxed read-modify-write, coherent at scope S                                 |
 /// | `compare_exchange_acquire<S>` | on success, later accesses are not performed before it                         |
 /// | `compare_exchange_ordered<S>` | acquires on success and failure; and passes on what was acquired before        |
-/// | `fetch_add_ordered<S>`        | as compare_exchange_ordered(), on 8 bytes                                      |
+/// | `observe_ordered<S>(word)`    | as `observe<S>`, in one order with the exchanges of the 8 bytes                |
 /// | `publish<S>(word, v)`         | as `store<S>`, after earlier coherent stores of this wave are performed        |
 /// | `publish_add<S>`              | as `fetch_add<S>`, for those who acquire, after an earlier `wait_stores()`     |
 /// | `publish_exchange<S>`         | as `exchange<S>`, ordered like `publish<S>`                                    |

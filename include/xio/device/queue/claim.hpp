@@ -47,7 +47,7 @@ constexpr uint64_t unread_tail = ~uint64_t{0};
 struct Claim {
   uint64_t first;
   uint32_t count;
-  uint64_t word;  ///< claim word before the claim
+  uint64_t word;                ///< claim word before the claim
   uint64_t tail = unread_tail;  ///< shared queues: QueueState::tail, as the leader has loaded it before the claim
 };
 

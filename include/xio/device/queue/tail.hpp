@@ -243,10 +243,10 @@ XIO_DEVICE_INLINE uint64_t link(const Bell& bell, uint64_t first, uint64_t end, 
   } else {
     arch::store<scope>(&bell.link(first), end);
   }
-  // order: link before the look at the tail. Every change of the tail is an exchange, so that this one, which changes
-  // nothing, has its place among them: those behind it acquire the link.
+  // order: link before the look at the tail. Every change of the tail is an exchange, among which the look has its
+  // place: those behind it acquire the link.
   arch::wait_before_exchange();
-  return arch::fetch_add_ordered<scope>(&bell.state->tail, uint64_t{0});
+  return arch::observe_ordered<scope>(&bell.state->tail);
 }
 
 /// publish() on a shared queue whose caller calls help() afterwards, which advances the tail over the claim.

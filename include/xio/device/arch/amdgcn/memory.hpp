@@ -92,13 +92,6 @@ XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
   return compare_exchange_acquire<S>(to, expected, desired);
 }
 
-template <Scope S>
-XIO_DEVICE_INLINE uint64_t fetch_add_ordered(uint64_t* to, uint64_t value) {
-  const uint64_t before = fetch_add<S>(to, value);
-  asm volatile("" : : "v"(before) : "memory");
-  return before;
-}
-
 template <bool InGpuMemory = false>
 XIO_DEVICE_INLINE void wait_stores() {
 #if defined(__GFX12__)
@@ -157,6 +150,12 @@ XIO_DEVICE_INLINE T observe(const T* from) {
   // A load whose result is branched on has returned before the next one is issued; only the compiler must be held back.
   asm volatile("" : : "v"(value) : "memory");
   return value;
+}
+
+/// Exchanges and loads of one scope meet in one cache, where a store that was waited for has arrived.
+template <Scope S>
+XIO_DEVICE_INLINE uint64_t observe_ordered(uint64_t* word) {
+  return observe<S>(word);
 }
 
 template <bool InGpuMemory = false>

@@ -138,10 +138,10 @@ XIO_DEVICE_INLINE bool compare_exchange_ordered(T* to, T& expected, T desired) {
 }
 
 template <Scope S>
-XIO_DEVICE_INLINE uint64_t fetch_add_ordered(uint64_t* to, uint64_t value) {
-  detail::interleave(to);
+XIO_DEVICE_INLINE uint64_t observe_ordered(uint64_t* word) {
+  detail::interleave(word);
   detail::count(&OperationCounts::atomics);
-  return __atomic_fetch_add(to, value, __ATOMIC_ACQ_REL);
+  return __atomic_fetch_add(word, uint64_t{0}, __ATOMIC_ACQ_REL);
 }
 
 template <Scope S, class T>

@@ -98,13 +98,12 @@ XIO_DEVICE_INLINE T fetch_add(T* to, T value) {
   return before;
 }
 
-/// A 64-bit word.
+/// An addition of 0: only a read-modify-write continues what those before it released.
 template <Scope S>
-XIO_DEVICE_INLINE uint64_t fetch_add_ordered(uint64_t* to, uint64_t value) {
-  uint64_t before;
-  XIO_AT_SCOPE(S, asm volatile, "atom.add.acq_rel", ".u64 %0, [%1], %2;", : "=l"(before) : "l"(to),
-               "l"(value) : "memory");
-  return before;
+XIO_DEVICE_INLINE uint64_t observe_ordered(uint64_t* word) {
+  uint64_t value;
+  XIO_AT_SCOPE(S, asm volatile, "atom.add.acq_rel", ".global.u64 %0, [%1], 0;", : "=l"(value) : "l"(word) : "memory");
+  return value;
 }
 
 template <Scope S, class T>
