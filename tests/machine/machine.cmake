@@ -70,7 +70,7 @@ target_compile_options(machine-run PRIVATE -O2)
 # Instructions and devices are executed elsewhere.
 set_property(SOURCE ${machine_dir}/run/main.cpp ${machine_dir}/run/mutate.cpp APPEND PROPERTY COMPILE_OPTIONS -O0)
 
-# What rounds take on the model's clock: held to budgets, and beside what a GPU measured. machine-timed-budgets writes the budgets anew.
+# What rounds take on the model's clock, held to budgets; tests/peers compares with what a GPU measured. machine-timed-budgets writes the budgets anew.
 set(timed_kernels "")
 if(NOT XIO_NVCC_MISSING)
   foreach(kind rdma nvme)
@@ -82,8 +82,6 @@ if(NOT XIO_NVCC_MISSING)
 endif()
 xio_register_tool_test("${XIO_NVCC_MISSING}" NAME machine.timed LABELS machine once budget TIMEOUT 600
   COMMAND machine-run ${timed_kernels} --timed)
-xio_register_tool_test("${XIO_NVCC_MISSING}" NAME machine.timed_measured LABELS machine once
-  COMMAND machine-run ${timed_kernels} --timed --measured ${timed_dir}/h200.measured)
 
 # Every way of sharing, policy and call against the in-process devices; the nightly runs have more seeds. PTX is nvcc's for
 # sm_90 and clang's for sm_70, which is executed at night. AMD's code is that of both compilers: by day gfx942's of the newer one, if it

@@ -49,6 +49,7 @@ Prediction predict_puts(ptx::TimedMachine& machine, const Setup& setup) {
     h.depth = entries;
     h.signal_every = 128;
     h.cq = {cq, nullptr, words + 16, nullptr, cq_entries, 7};
+    h.gpu_memory = memory_mode::queue;
   }
   PutArguments arguments{};
   arguments.handle = queues[0];

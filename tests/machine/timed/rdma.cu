@@ -18,12 +18,12 @@ XIO_DEVICE bool is_nic(const PutArguments& a) {
   return true;
 }
 
-template <Sharing Kind>
+template <Sharing Kind, class Policy = xio::Policy<>>
 XIO_DEVICE void puts(const rdma::QueuePairHandle& handle, const PutArguments& a) {
-  rdma::QueuePair<mlx5::Vendor<>, Kind> qp(handle);
+  rdma::QueuePair<mlx5::Vendor<>, Kind, Policy> qp(handle);
   const uint64_t at = uint64_t{(arch::block_index() - a.devices) * arch::block_size() + arch::thread_index()} * 64;
   const rdma::RemoteMemory remote{0x20000000, uint64_t{1} << 32, 0x77};
-  const Region local{0x10000000, uint64_t{1} << 32, 0x55};
+  const Region local{0x10000000, uint64_t{1} << 32, 0x55, Memory::device};
   unsigned long long right = 0;
   for (uint32_t round = 0; round < a.rounds; ++round) {
     const Deadline until = qp.deadline(5_s);
@@ -42,4 +42,12 @@ extern "C" __global__ void put_grid(PutArguments a) {
 
 extern "C" __global__ void put_wave(PutArguments a) {
   if (!is_nic(a)) puts<Sharing::wave>(a.queues[arch::block_index() - a.devices], a);
+}
+
+extern "C" __global__ void put_grid_in_gpu_memory(PutArguments a) {
+  if (!is_nic(a)) puts<Sharing::grid, Policy<InGpuMemory>>(a.handle, a);
+}
+
+extern "C" __global__ void put_wave_in_gpu_memory(PutArguments a) {
+  if (!is_nic(a)) puts<Sharing::wave, Policy<InGpuMemory>>(a.queues[arch::block_index() - a.devices], a);
 }
