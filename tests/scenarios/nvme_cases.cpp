@@ -100,7 +100,7 @@ void begin_late(const xio::nvme::QueueHandle& queue, uint64_t seed) {
 }
 
 /// Violations of the specification, and commands left over; empty if there are none.
-std::string violations(NvmeController& model) {
+std::string violations(const Case& one, NvmeController& model) {
   const std::string text = model.violations()->text();
   if (!text.empty()) return "against the specification: " + text.substr(0, text.find('\n'));
   const auto statistics = model.statistics();
@@ -111,8 +111,10 @@ std::string violations(NvmeController& model) {
   // H10: a tail that goes back covers nearly a whole ring.
   if (statistics.total(&QueueStatistics::suspicious_tails) != 0) return "tails beyond what may be in flight";
   if (statistics.total(&QueueStatistics::suspicious_heads) != 0) return "heads beyond what has ended";
-  // H24: completions are acknowledged before the ring is full.
-  if (statistics.total(&QueueStatistics::cq_full_stalls) != 0) return "a full completion ring";
+  // H24: completions are acknowledged before the ring is full. A release of the GPU's scope does not bring that head to
+  // the device before a later doorbell: the controller waits for it.
+  if ((one.features & on_gpu) == 0 && statistics.total(&QueueStatistics::cq_full_stalls) != 0)
+    return "a full completion ring";
   if (!model.alive()) return "the controller has failed";
   return {};
 }
@@ -302,7 +304,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     if (!error.empty()) error += state_text(*handles[0].state);
     if (error.empty()) error = left_undone(one, *all[0]->model, *handles[0].state, *report, operations);
     for (const auto& drive : all) {
-      if (error.empty()) error = violations(*drive->model);
+      if (error.empty()) error = violations(one, *drive->model);
       if (error.empty() && by_lane) error = misdirected(*drive->model, one, lanes, &drive - all.data());
       if (error.empty() && striped) error = misplaced(*drive->model, one, lanes, &drive - all.data());
     }
