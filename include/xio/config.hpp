@@ -115,6 +115,13 @@
 #define XIO_LOCAL_TABLES_ARE_CONSTANT 1
 #endif
 
+/// Whether such tables are declared in constant memory: by nvcc for the host as well, where it registers them.
+#if defined(__CUDACC__) && !defined(__clang__)
+#define XIO_HAS_CONSTANT_TABLES 1
+#else
+#define XIO_HAS_CONSTANT_TABLES 0
+#endif
+
 /// Marks a rarely taken path: out of line on the host, where a call is cheap and registers are few. Inlined on a GPU,
 /// where an object passed by address would have to live in scratch memory.
 #if XIO_ARCH_HOST

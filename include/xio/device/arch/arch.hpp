@@ -101,7 +101,7 @@ constexpr bool looks_acquire = XIO_ARCH_NVPTX;
 constexpr bool loads_ahead = !XIO_ARCH_AMDGCN;
 
 /// Whether a wait learns from its own drains what has ended, since a load takes long and registers do not.
-constexpr bool waits_know_drains = !XIO_ARCH_AMDGCN;
+constexpr bool waits_know_drains = XIO_ARCH_NVPTX;
 
 /// How often such a wait looks for completions before it lets others do so: with a ring in host memory a few
 /// microseconds.

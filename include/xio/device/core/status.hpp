@@ -132,7 +132,7 @@ XIO_DEVICE constexpr CodeTable<Count> make_code_table() {
   return table;
 }
 
-#if !XIO_LOCAL_TABLES_ARE_CONSTANT
+#if XIO_HAS_CONSTANT_TABLES
 /// In constant memory.
 template <class Number, Status::Code (*Of)(Number), uint32_t Count>
 __constant__ constexpr CodeTable<Count> code_table = make_code_table<Number, Of, Count>();

@@ -40,6 +40,14 @@ struct CompletionTable {
   uint32_t failure_entries;
 };
 
+/// What a wait learns from its own drains: whether an operation ended with success.
+struct Awaited {
+  static constexpr bool kept = false;
+  static constexpr bool awaits = true;
+  uint64_t ticket;
+  bool hit = false;
+};
+
 /// Value of a slot's upper 48 bits once `ticket` has ended.
 XIO_DEVICE constexpr uint64_t lap_end(uint64_t ticket, uint32_t slot_mask) { return (ticket | slot_mask) + 1; }
 

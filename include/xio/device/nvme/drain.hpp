@@ -56,14 +56,6 @@ struct NoRecord {
   static constexpr bool awaits = false;
 };
 
-/// What a wait learns from its own drains: whether an operation ended with success.
-struct Awaited {
-  static constexpr bool kept = false;
-  static constexpr bool awaits = true;
-  uint64_t ticket;
-  bool hit = false;
-};
-
 /// Record of what the calling lane took in one drain().
 struct Taken {
   static constexpr bool kept = true;
@@ -125,6 +117,7 @@ class TableSink {
  public:
   /// Whether the entries behind those of a drain are looked at while it waits for the rest of its own.
   static constexpr bool looks_ahead = is_shared<sharing> && arch::loads_ahead;
+  static constexpr bool results_ahead = sharing != Sharing::thread || !arch::branches_are_cheap;
 
   XIO_DEVICE_INLINE TableSink(const Engine& engine, const CompletionTable& table, Record& record)
       : engine_(engine), table_(table), record_(record) {}
@@ -138,11 +131,12 @@ class TableSink {
     }
     status_ = CompletionFormat::status(word);
     slot_ = &ring::element(table_.slots, table_.slot_mask, key_);
-    // Under way together, and waited for once.
+    // Under way together, and waited for once; a thread of a CPU loads the result where it needs it.
+    if constexpr (!results_ahead) index_ = index;
     const uint64_t claims = protocol::read<sharing>(engine_.claims());
     if (sharing == Sharing::thread || fresh) {
       before_ = protocol::read<sharing>(slot_->word);
-      result_ = source.result(index);
+      if constexpr (results_ahead) result_ = source.result(index);
     }
     if constexpr (looks_ahead) {
       following_ = group.leading(fresh);
@@ -173,7 +167,7 @@ class TableSink {
   }
 
   template <bool Errors, class Source>
-  XIO_DEVICE_INLINE void record(const Source&, Group<sharing> group, bool hit) {
+  XIO_DEVICE_INLINE void record([[maybe_unused]] const Source& source, Group<sharing> group, bool hit) {
     const bool errors = Errors && is_special(hit);
     bool failed = errors && CompletionFormat::is_error(status_);
     bool leaves = false;
@@ -204,6 +198,7 @@ class TableSink {
     }
     Notification* target = nullptr;
     if (hit) {
+      if constexpr (!results_ahead) result_ = source.result(index_);
       if constexpr (Policy::notifications) {
         if (is_notified_) target = tell_kept();
       }
@@ -286,6 +281,7 @@ class TableSink {
   uint64_t before_ = 0;  ///< the slot's word before the completion
   uint64_t ticket_ = 0;
   uint64_t result_ = 0;
+  uint64_t index_ = 0;
   uint64_t status_ = 0;     ///< reported by the device; with seen_bit if it counts as waited for
   uint64_t ahead_ = 0;      ///< the word of an entry behind those of this drain
   uint32_t following_ = 0;  ///< new entries from the head on

@@ -6,6 +6,7 @@
 
 #include <xio/device/nvme/completion_table.hpp>
 #include <xio/device/queue/agree.hpp>
+#include <xio/device/queue/drain.hpp>
 #include <xio/device/queue/tail.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -103,7 +104,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
   uint32_t left = token.count;
   uint32_t given_up = 0;  // Status::Code of the reason
   for (uint32_t round = 0;; ++round) {
-    if constexpr (arch::waits_know_drains) {
+    if constexpr (protocol::knows_drains<S>) {
       if (changes) seen = protocol::glimpse(engine, group);
     }
     if constexpr (arch::branches_are_cheap) {
@@ -124,7 +125,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
       protocol::help(engine, group);
     }
     uint32_t taken = 0;
-    if constexpr (arch::waits_know_drains) {
+    if constexpr (protocol::knows_drains<S>) {
       Awaited mine{token.last + 1 - left};
       taken = engine.drain_here(group, telemetry, mine, seen, arch::looks_per_drain);
       if (mine.hit && left != 0) --left;

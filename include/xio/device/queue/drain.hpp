@@ -32,6 +32,11 @@ namespace protocol {
 /// @addtogroup kernel_queue
 /// @{
 
+/// Whether a wait learns from its own drains what has ended. On CPUs waits of shared queues do so too, so that searches
+/// of all schedules meet it; alone, a thread loads faster than it remembers.
+template <Sharing S>
+constexpr bool knows_drains = arch::waits_know_drains || (is_shared<S> && arch::loads_ahead);
+
 /// Result of a drain() without error handling that met an error and had no effect.
 constexpr uint32_t met_error = ~0u;
 
@@ -165,11 +170,12 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
   if constexpr (!is_shared<S> && !arch::looks_acquire) arch::order_loads<arch::Scope::system>();
   const bool fresh = S == Sharing::thread || source.is_new(word, found.head, position);
 
-  // Under way with what judge() loads. Only a drain changes it.
   QueueState& state = engine.state();
-  const uint64_t acknowledged = read<S>(state.acknowledged);
+  // Under way with what judge() loads, where a register is not worth more. Only a drain changes it.
+  constexpr bool early = S != Sharing::thread || !arch::branches_are_cheap;
+  const uint64_t acknowledged = early ? read<S>(state.acknowledged) : 0;
   // In a scalar register: clang 19 restores a vector register in some lanes only, and the others go on with 0.
-  const uint32_t depth = S == Sharing::thread ? engine.depth() : arch::uniform(engine.depth());
+  const uint32_t depth = early && S != Sharing::thread ? arch::uniform(engine.depth()) : 0;
 
   // 2. Judge. Only consecutive entries from the head are taken: a device may write entries of one lap in any order.
   const bool stray = sink.template judge<Errors>(source, group, word, mine, fresh);
@@ -196,9 +202,9 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
     // 4. Acknowledge. While fewer entries are unacknowledged than the ring has to spare, `depth` operations in flight
     // cannot overrun it.
     const uint64_t head = found.head + taken;
-    const auto unacknowledged = static_cast<uint32_t>(head - acknowledged);
+    const auto unacknowledged = static_cast<uint32_t>(head - (early ? acknowledged : read<S>(state.acknowledged)));
     // bound: unacknowledged completions
-    if (group.any(unacknowledged + depth >= source.mask)) {
+    if (group.any(unacknowledged + (S != Sharing::thread ? depth : engine.depth()) >= source.mask)) {
       group.before_writing();
       if (group.leads()) source.template acknowledge<S>(head);
       if constexpr (is_shared<S>) {

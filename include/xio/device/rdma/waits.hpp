@@ -31,7 +31,7 @@ struct Waiting {
 /// Looks whether the lane's wait is over. Returns whether all lanes' are, or have been given up.
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE bool look_once(const Engine& engine, Group<S> group, const Token& token, Waiting& waiting) {
-  waiting.seen = glimpse(engine, group);  // in flight together
+  if constexpr (protocol::knows_drains<S>) waiting.seen = glimpse(engine, group);  // in flight together
   waiting.over = engine.has_ended(token);
   return !group.any(!waiting.over && !waiting.has_given_up());
 }
@@ -84,28 +84,32 @@ template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Token& token, Deadline until,
                                  uint64_t published, Telemetry& telemetry) {
   Waiting waiting;
-  bool checks = true;  // what other waves have posted
-  for (bool helps = false;;) {
+  bool helps = false;
+  // What other waves have posted, too.
+  const auto check = [&](uint64_t tail) XIO_INLINE_LAMBDA {
+    if (!signal_tail(engine, group, token, published, tail, until, helps)) published = is_covered;
+    if (helps) protocol::help(engine, group);
+    engine.ring(group);
+    helps = true;
+  };
+  if constexpr (!is_shared<S>) check(engine.send().unsignaled_end);
+  for (bool checks = is_shared<S>;;) {
     // In flight together with the loads of the look.
     const uint64_t tail = checks ? protocol::read<S>(engine.send().unsignaled_end) : 0;
     const bool done = look_once(engine, group, token, waiting);
-    if (checks) {
-      if (!signal_tail(engine, group, token, published, tail, until, helps)) published = is_covered;
-      if (helps) protocol::help(engine, group);
-      engine.ring(group);
-      helps = true;
-      checks = false;
-    }
+    if (checks) check(tail);
+    checks = false;
     if (done) break;
     const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
     if (seldom) {
       waiting.late = until.passed();
       waiting.broken = protocol::is_lost<S>(engine.state());
     }
+    if constexpr (!protocol::knows_drains<S>) waiting.seen = glimpse(engine, group);
     const Taken taken = drain(engine, group, waiting.seen, telemetry);
     if (taken.count == 0) arch::pause(waiting.round);
     ++waiting.round;
-    if (arch::waits_know_drains && taken.succeeded != 0 &&
+    if (protocol::knows_drains<S> && taken.succeeded != 0 &&
         !group.any(token.count != 0 && token.last >= taken.succeeded)) {
       // Each lane has ordered loads behind a completion. order: own completion before data
       arch::acquire_published<state_scope<S>, false>();
