@@ -27,10 +27,10 @@ using machine::timed::Reason;
 /// nothing.
 Latencies round_numbers() {
   Latencies out;
-  for (const char* const one :
-       {"issue=1", "code_bytes=16", "code_line=128", "code_near=4096", "code_far=65536", "load_l1=10", "load_near=100",
-        "load_far=1000", "atomic_near=200", "atomic_far=2000", "fence_gpu=1:50 2:60", "fence_gpu_near=1:80",
-        "fence_gpu_far=1:300", "fence_system=1:500", "fence_system_near=1:550", "fence_system_far=1:600"})
+  for (const char* const one : {"instruction=1", "code_bytes=16", "code_line=128", "code_near=4096", "code_far=65536",
+                                "load_l1=10", "load_near=100", "load_far=1000", "atomic_near=200", "atomic_far=2000",
+                                "fence_gpu=1:50 2:60", "fence_gpu_near=1:80", "fence_gpu_far=1:300",
+                                "fence_system=1:500", "fence_system_near=1:550", "fence_system_far=1:600"})
     out.set(one);
   return out;
 }
@@ -209,10 +209,10 @@ TEST_CASE("Code that follows comes with a missed line", "[machine]") {
 TEST_CASE("A file of latencies is complete and says where it has them from", "[machine]") {
   std::string text;
   for (const char* const name :
-       {"issue",      "branch",      "vote",         "block_barrier",  "block_start", "invalidate",
-        "code_bytes", "code_line",   "code_near",    "code_near_miss", "code_far",    "code_far_miss",
-        "load_l1",    "load_near",   "load_far",     "atomic_near",    "atomic_far",  "word",
-        "line",       "load_sector", "store_sector", "far_line",       "fence_block"})
+       {"instruction", "branch",      "vote",         "block_barrier",  "block_start", "invalidate",
+        "code_bytes",  "code_line",   "code_near",    "code_near_miss", "code_far",    "code_far_miss",
+        "load_l1",     "load_near",   "load_far",     "atomic_near",    "atomic_far",  "word",
+        "line",        "load_sector", "store_sector", "far_line",       "fence_block"})
     text += std::string(name) + " 1 # a source\n";
   const std::string fences =
       "fence_gpu 1:2 # s\nfence_gpu_near 1:2 # s\nfence_gpu_far 1:2 # s\nfence_system 1:2 4:8 # s\n"
@@ -226,12 +226,13 @@ TEST_CASE("A file of latencies is complete and says where it has them from", "[m
 TEST_CASE("A wrong file of latencies is refused by line and name", "[machine]") {
   const auto refused = [](const std::string& text) { return File(text).fault(); };
   CHECK_THAT(refused("isue 1 # s\n"), Catch::Matchers::EndsWith(":1: isue: there is no latency isue"));
-  CHECK_THAT(refused("issue 1 # s\n"), Catch::Matchers::EndsWith("branch is missing"));
-  CHECK_THAT(refused("issue 1\n"), Catch::Matchers::EndsWith("# and the source of the value are missing"));
-  CHECK_THAT(refused("issue 1 #\n"), Catch::Matchers::EndsWith("# and the source of the value are missing"));
-  CHECK_THAT(refused("\nissue 1 # s\nissue 2 # s\n"), Catch::Matchers::EndsWith(":3: issue: a second time"));
-  CHECK_THAT(refused("issue x # s\n"), Catch::Matchers::EndsWith("x is no number from 0"));
-  CHECK_THAT(refused("issue 1 2 # s\n"), Catch::Matchers::EndsWith("more than one value"));
+  CHECK_THAT(refused("instruction 1 # s\n"), Catch::Matchers::EndsWith("branch is missing"));
+  CHECK_THAT(refused("instruction 1\n"), Catch::Matchers::EndsWith("# and the source of the value are missing"));
+  CHECK_THAT(refused("instruction 1 #\n"), Catch::Matchers::EndsWith("# and the source of the value are missing"));
+  CHECK_THAT(refused("\ninstruction 1 # s\ninstruction 2 # s\n"),
+             Catch::Matchers::EndsWith(":3: instruction: a second time"));
+  CHECK_THAT(refused("instruction x # s\n"), Catch::Matchers::EndsWith("x is no number from 0"));
+  CHECK_THAT(refused("instruction 1 2 # s\n"), Catch::Matchers::EndsWith("more than one value"));
   CHECK_THAT(refused("fence_gpu 1 # s\n"), Catch::Matchers::EndsWith("1 is not waves:value"));
   CHECK_THAT(refused("fence_gpu 2:1 1:1 # s\n"), Catch::Matchers::EndsWith("waves in rising order"));
 }

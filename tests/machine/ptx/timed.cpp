@@ -194,7 +194,7 @@ bool TimedMachine::issue(Thread& t, const Instruction& i) {
     use(t, i.base.index);
     for (uint32_t k = 0; k < i.outputs && i.kind == Kind::store; ++k) use(t, i.out[k].index);
   }
-  spend(t, paces_[t.id].now + latencies_.issue, i, timed::Reason::issue);
+  spend(t, paces_[t.id].now + latencies_.instruction, i, timed::Reason::instructions);
   if (watched(t)) profile_.instructions += permitted;
   return permitted;
 }
@@ -218,18 +218,18 @@ bool TimedMachine::control(Thread& t, const Instruction& i) {
   Pace& pace = paces_[t.id];
   switch (i.kind) {
     case Kind::branch:
-      spend(t, pace.now + latencies_.branch, i, timed::Reason::issue);
+      spend(t, pace.now + latencies_.branch, i, timed::Reason::instructions);
       t.frame.pc = static_cast<uint32_t>(i.target);
       return true;
     case Kind::call:
-      spend(t, pace.now + latencies_.branch, i, timed::Reason::issue);
+      spend(t, pace.now + latencies_.branch, i, timed::Reason::instructions);
       call(t, t.frame.function->calls[static_cast<size_t>(i.target)]);
       pace.ready.resize(t.registers.size());
       pace.maker.resize(t.registers.size());
       std::fill(pace.ready.begin() + t.frame.registers, pace.ready.end(), 0.0);
       return true;
     case Kind::leave:
-      spend(t, pace.now + latencies_.branch, i, timed::Reason::issue);
+      spend(t, pace.now + latencies_.branch, i, timed::Reason::instructions);
       if (!leave(t)) finish(t);
       return true;
     case Kind::exit: finish(t); return true;

@@ -20,7 +20,7 @@ struct Name {
   Points points;
 };
 constexpr Name names[] = {
-    {"issue", &Latencies::issue, nullptr},
+    {"instruction", &Latencies::instruction, nullptr},
     {"branch", &Latencies::branch, nullptr},
     {"vote", &Latencies::vote, nullptr},
     {"block_barrier", &Latencies::block_barrier, nullptr},

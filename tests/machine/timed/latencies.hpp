@@ -19,9 +19,9 @@ struct Curve {
 
 struct Latencies {
   // Instructions of a warp.
-  double issue = 0;   ///< of one PTX instruction, on a chain of dependent ones
-  double branch = 0;  ///< more for a taken branch, a call and a return
-  double vote = 0;    ///< votes, shuffles, matches, barriers of a warp
+  double instruction = 0;  ///< of one PTX instruction, on a chain of dependent ones
+  double branch = 0;       ///< more for a taken branch, a call and a return
+  double vote = 0;         ///< votes, shuffles, matches, barriers of a warp
   double block_barrier = 0;
   double block_start = 0;  ///< between the first instructions of two blocks
   double invalidate = 0;   ///< of the first-level cache, by an acquire

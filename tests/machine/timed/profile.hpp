@@ -13,7 +13,7 @@
 namespace machine::timed {
 
 enum class Reason : uint8_t {
-  issue,
+  instructions,
   fetch,   ///< of instructions
   load,    ///< its value is needed, or it acquires
   atomic,  ///< the same
@@ -23,8 +23,8 @@ enum class Reason : uint8_t {
   lanes,    ///< others of the warp come later
   sleep
 };
-inline constexpr const char* reason_names[] = {"issue",    "fetch", "loads",       "atomics", "fences",
-                                               "releases", "votes", "lanes apart", "sleep"};
+inline constexpr const char* reason_names[] = {"instructions", "fetch", "loads",       "atomics", "fences",
+                                               "releases",     "votes", "lanes apart", "sleep"};
 inline constexpr size_t reasons = sizeof reason_names / sizeof reason_names[0];
 
 struct Spent {
