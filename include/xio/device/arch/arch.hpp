@@ -100,11 +100,7 @@ constexpr bool looks_acquire = XIO_ARCH_NVPTX;
 /// Whether loads that may be in vain are worth the time that they save, and the registers that they take.
 constexpr bool loads_ahead = !XIO_ARCH_AMDGCN;
 
-/// Whether a wait learns from its own drains what has ended, since a load takes long and registers do not.
-constexpr bool waits_know_drains = XIO_ARCH_NVPTX;
-
-/// How often such a wait looks for completions before it lets others do so: with a ring in host memory a few
-/// microseconds.
+/// How often a wait looks for completions before it lets others do so: with a ring in host memory a few microseconds.
 constexpr uint32_t looks_per_drain = XIO_ARCH_NVPTX ? 4 : 1;
 
 /// Whether lanes that act on their own should stay with the others. Where PTX's assembler cannot see that lanes are

@@ -32,10 +32,11 @@ namespace protocol {
 /// @addtogroup kernel_queue
 /// @{
 
-/// Whether a wait learns from its own drains what has ended. On CPUs waits of shared queues do so too, so that searches
-/// of all schedules meet it; alone, a thread loads faster than it remembers.
+/// Whether a wait learns from its own drains what has ended: where each look acquires, a load takes long and registers
+/// do not. On CPUs waits of shared queues do so too, so that searches of all schedules meet it; alone, a thread loads
+/// faster than it remembers.
 template <Sharing S>
-constexpr bool knows_drains = arch::waits_know_drains || (is_shared<S> && arch::loads_ahead);
+constexpr bool knows_drains = arch::looks_acquire || (is_shared<S> && arch::loads_ahead);
 
 /// Result of a drain() without error handling that met an error and had no effect.
 constexpr uint32_t met_error = ~0u;
@@ -175,7 +176,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
   constexpr bool early = S != Sharing::thread || !arch::branches_are_cheap;
   const uint64_t acknowledged = early ? read<S>(state.acknowledged) : 0;
   // In a scalar register: clang 19 restores a vector register in some lanes only, and the others go on with 0.
-  const uint32_t depth = early && S != Sharing::thread ? arch::uniform(engine.depth()) : 0;
+  const uint32_t depth = S != Sharing::thread ? arch::uniform(engine.depth()) : 0;
 
   // 2. Judge. Only consecutive entries from the head are taken: a device may write entries of one lap in any order.
   const bool stray = sink.template judge<Errors>(source, group, word, mine, fresh);

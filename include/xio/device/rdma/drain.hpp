@@ -300,16 +300,10 @@ XIO_DEVICE_INLINE Taken drain(const Engine& engine, Group<S> group, const protoc
 template <class Engine, Sharing S, class Telemetry>
 XIO_DEVICE_INLINE Taken drain(const Engine& engine, Group<S> group, const protocol::Glimpse& seen,
                               Telemetry& telemetry) {
-  if constexpr (IsSame<Telemetry, telemetry::Off>::value) {
-    return drain(engine, group, seen);
-  } else {
-    const uint64_t started = Telemetry::start();
-    const Taken taken = protocol::nobody_drains(engine.state(), group)
-                            ? drain_here(engine, group, protocol::glimpse(engine, group))
-                            : Taken();
-    telemetry.stop(telemetry::Step::cq_poll, started);
-    return taken;
-  }
+  const uint64_t started = Telemetry::start();
+  const Taken taken = drain(engine, group, seen);
+  telemetry.stop(telemetry::Step::cq_poll, started);
+  return taken;
 }
 
 }  // namespace detail
