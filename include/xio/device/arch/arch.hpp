@@ -114,7 +114,14 @@ constexpr bool branches_separate_lanes = XIO_ARCH_AMDGCN;
 /// Whether serve_doorbell() has an effect.
 constexpr bool doorbells_call = XIO_ARCH_HOST;
 
-/// Number of lanes in a mask. On NVIDIA GPUs the lower half is all of it, which a compiler does not always know.
+/// A mask of lanes. On NVIDIA GPUs the lower half is all of it, which a compiler does not always know.
+#if XIO_ARCH_NVPTX
+using LaneMask = uint32_t;
+#else
+using LaneMask = uint64_t;
+#endif
+
+/// Number of lanes in a mask.
 #if XIO_ARCH_NVPTX
 XIO_DEVICE uint32_t count_lanes(uint64_t mask) {
   uint32_t lanes;
@@ -147,6 +154,9 @@ XIO_DEVICE constexpr uint32_t last_lane(uint64_t mask) { return 63 - static_cast
 XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
 
 #if !XIO_ARCH_NVPTX
+/// Whether any lane of `mask` has `predicate`.
+XIO_DEVICE_INLINE bool any(uint64_t mask, bool predicate) { return ballot(mask, predicate) != 0; }
+
 /// The bytes of a word in reverse order.
 XIO_DEVICE_INLINE uint32_t reverse_bytes(uint32_t value) { return __builtin_bswap32(value); }
 #endif
@@ -208,10 +218,12 @@ XIO_DEVICE_INLINE T* in_global(T* pointer) {
 }
 
 /// Whether the calling lane is in `mask`, which is the same in all lanes.
-XIO_DEVICE bool is_in(uint64_t mask) { return (mask >> lane() & 1) != 0; }
+XIO_DEVICE bool is_in(uint64_t mask) { return (static_cast<LaneMask>(mask) >> lane() & 1) != 0; }
 
 /// Position of the calling lane among the lanes of `mask`, counted from 0.
-XIO_DEVICE uint32_t rank_in(uint64_t mask) { return count_lanes(mask & ((uint64_t{1} << lane()) - 1)); }
+XIO_DEVICE uint32_t rank_in(uint64_t mask) {
+  return count_lanes(static_cast<LaneMask>(mask) & ((LaneMask{1} << lane()) - 1));
+}
 
 /// Returns `condition`, or whether any lane in lockstep with this one has it: a branch on it before a branch on
 /// `condition` lets a wave skip a rarely taken path.

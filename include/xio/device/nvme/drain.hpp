@@ -188,10 +188,12 @@ class TableSink {
       if (leaves) {
         // One lane after the other: the log has one writer at a time.
         for (uint64_t lanes = group.members(leaving); lanes != 0; lanes &= lanes - 1) {
-          if (sharing == Sharing::thread || arch::lane() == arch::first_lane(lanes)) {
-            moved =
-                keep_failure<sharing>(table_.failures, table_.failure_entries, ticket_ - table_.slot_mask - 1, before_);
-          }
+          const bool mine = sharing == Sharing::thread || arch::lane() == arch::first_lane(lanes);
+          let_act(group, mine, [&](Actors<sharing> one) XIO_INLINE_LAMBDA {
+            uint64_t* const kept = keep_failure<sharing>(table_.failures, table_.failure_entries,
+                                                         ticket_ - table_.slot_mask - 1, before_, one);
+            if (mine) moved = kept;
+          });
           group.converge();
         }
       }

@@ -68,28 +68,35 @@ struct OnRecord {
   uint64_t* where;  ///< its address
 };
 
-/// Searches for an operation whose slot was seen to be used again. Each lane calls for itself.
+/// Searches for an operation whose slot was seen to be used again. Each lane that acts does so for itself.
 template <Sharing S>
-XIO_DEVICE_INLINE OnRecord find_failure(FailureLog* log, uint64_t ticket) {
+XIO_DEVICE_INLINE OnRecord find_failure(FailureLog* log, uint64_t ticket, Actors<S> each) {
   log = arch::in_global(log);
   // order: loads as written. An entry is stored before its slot is used again, and the floor before an entry is
   // replaced.
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();
   uint64_t* where = entries_of(log);
   uint64_t word = 0;
-  for (uint32_t left = protocol::read<S>(log->used);
-       static_cast<int>(left != 0) & static_cast<int>(word >> 16 != ticket + 1); --left) {
+  uint32_t left = 0;
+  if (each.acts()) left = protocol::read<S>(log->used);
+  for (bool more = left != 0; each.go_on(more);) {
+    if (!more) continue;
     word = protocol::read<S>(*where++);
+    --left;
+    more = static_cast<int>(left != 0) & static_cast<int>(word >> 16 != ticket + 1);
   }
   if (word >> 16 == ticket + 1) return {word, where - 1};
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // order: loads as written
   return {ticket < protocol::read<S>(log->floor) ? not_on_record : 0, nullptr};
 }
 
-/// Counts failures that can no longer be reported by token. One lane calls.
+/// Counts failures that can no longer be reported by token. One lane acts, if `number` is not 0.
 template <Sharing S>
-XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticket, uint32_t status) {
-  for (;;) {
+XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticket, uint32_t status,
+                                Actors<S> one = Actors<S>::alone()) {
+  bool again = one.acts() && number != 0;
+  while (one.go_on(again)) {
+    if (!again) continue;
     uint32_t before = protocol::read<S>(log->lost);
     const uint64_t first = protocol::read<S>(log->lost_ticket);
     if (static_cast<int>(before == 0) | static_cast<int>(ticket < first)) {
@@ -99,47 +106,53 @@ XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticke
     }
     if constexpr (is_shared<S>) {
       // quiet() may intervene.
-      if (arch::compare_exchange<state_scope<S>>(&log->lost, before, before + number)) return;
+      again = !arch::compare_exchange<state_scope<S>>(&log->lost, before, before + number);
     } else {
       log->lost = before + number;
-      return;
+      again = false;
     }
   }
 }
 
-/// Records a failure, given the lower 16 bits of its slot's word, and returns its entry. One lane calls, of the wave
+/// Records a failure, given the lower 16 bits of its slot's word, and returns its entry. One lane acts, of the wave
 /// that takes completions.
 template <Sharing S>
-XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint64_t ticket, uint64_t word) {
+XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint64_t ticket, uint64_t word,
+                                         Actors<S> one = Actors<S>::alone()) {
   log = arch::in_global(log);
   const uint64_t entry = (ticket + 1) << 16 | (word & 0xffff);
   // The next one in turn, but rather one that is free or was seen by a waiter.
-  uint32_t at = log->next;
+  uint32_t at = 0;
+  if (one.acts()) at = log->next;
   uint32_t tries = entries < failures_kept ? entries : failures_kept;
-  for (bool looking = true; looking;) {
+  for (bool looking = one.acts(); one.go_on(looking);) {
+    if (!looking) continue;
     const uint64_t there = protocol::read<S>(entries_of(log)[at]);
     looking = static_cast<int>(there != 0) & static_cast<int>((there & seen_bit) == 0) & static_cast<int>(tries != 0);
     at = !looking ? at : at + 1 < entries ? at + 1 : 0;
     --tries;
   }
-  log->next = at + 1 < entries ? at + 1 : 0;
-  // Before or after its entry: both are performed before the slot is used again, and nobody searches for the failure
-  // here earlier.
-  const uint32_t used = protocol::read<S>(log->used);
-  protocol::write<S>(log->used, used > at ? used : at + 1);
   uint64_t* const where = entries_of(log) + at;
-  uint64_t replaced = protocol::read<S>(*where);  // 0: none
-  const uint64_t floor = protocol::read<S>(log->floor);
-  // order: floor before entry
-  protocol::write<S>(log->floor, replaced >> 16 > floor ? replaced >> 16 : floor);
-  if constexpr (is_shared<S>) {
-    replaced = arch::publish_exchange<state_scope<S>>(where, entry);
-  } else {
-    *where = entry;
+  uint64_t replaced = 0;  // 0: none
+  if (one.acts()) {
+    log->next = at + 1 < entries ? at + 1 : 0;
+    // Before or after its entry: both are performed before the slot is used again, and nobody searches for the failure
+    // here earlier.
+    const uint32_t used = protocol::read<S>(log->used);
+    protocol::write<S>(log->used, used > at ? used : at + 1);
+    replaced = protocol::read<S>(*where);
+    const uint64_t floor = protocol::read<S>(log->floor);
+    // order: floor before entry
+    protocol::write<S>(log->floor, replaced >> 16 > floor ? replaced >> 16 : floor);
+    if constexpr (is_shared<S>) {
+      replaced = arch::publish_exchange<state_scope<S>>(where, entry);
+    } else {
+      *where = entry;
+    }
   }
-  if (replaced != 0 && (replaced & seen_bit) == 0) {
-    add_lost<S>(log, 1, (replaced >> 16) - 1, static_cast<uint32_t>(replaced & 0x7fff));
-  }
+  const bool loses = replaced != 0 && (replaced & seen_bit) == 0;
+  if (arch::lanes_stay_together || loses)
+    add_lost<S>(log, loses, (replaced >> 16) - 1, static_cast<uint32_t>(replaced & 0x7fff), one);
   return where;
 }
 

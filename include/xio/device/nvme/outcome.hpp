@@ -24,23 +24,26 @@ struct Collected {
   uint32_t seen;   ///< errors that no caller had waited for before
 };
 
-/// Collects the results of `count` tickets, at least one, starting at `ticket`, all of which have ended. Each lane
-/// calls for itself.
+/// Collects the results of `count` tickets, at least one, starting at `ticket`, all of which have ended. Each lane that
+/// acts does so for itself.
 /// @param state if not null, its count of errors is reduced; otherwise the caller does that
 /// @tparam Counts whether `state` is given
 template <Sharing S, bool Counts>
 XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, CompletionSlot* slots, FailureLog* log,
-                                      uint32_t slot_mask, uint64_t ticket, uint32_t count) {
+                                      uint32_t slot_mask, uint64_t ticket, uint32_t count, Actors<S> each) {
   slots = arch::in_global(slots);
   Collected all{0, 0};
-  for (;;) {
+  bool more = each.acts();
+  while (each.go_on(more)) {
     uint64_t word = 0;
     uint64_t* where = &ring::element(slots, slot_mask, ticket).word;
-    if (look_up<S>(slots, slot_mask, ticket, word) == Outcome::replaced) {
-      const OnRecord found = find_failure<S>(log, ticket);
-      word = found.word;
-      where = found.where;
-    }
+    const bool replaced = more && look_up<S>(slots, slot_mask, ticket, word) == Outcome::replaced;
+    let_act(each, replaced, [&](Actors<S> one) XIO_INLINE_LAMBDA {
+      const OnRecord found = find_failure<S>(log, ticket, one);
+      if (replaced) word = found.word;
+      if (replaced) where = found.where;
+    });
+    if (!more) continue;
     const auto status = static_cast<uint32_t>(word & 0x7fff);
     const bool failed = CompletionFormat::is_error(status);
     if (failed && (word & seen_bit) == 0) {
@@ -51,11 +54,11 @@ XIO_LEAF XIO_DEVICE Collected collect([[maybe_unused]] QueueState* state, Comple
     const uint32_t now = word == not_on_record ? static_cast<uint32_t>(not_on_record) : status;
     // check: the first error
     if (!CompletionFormat::is_error(all.first) && (failed || (now != 0 && all.first != not_on_record))) all.first = now;
-    if (--count == 0) break;
-    ++ticket;
+    more = --count != 0;
+    ticket += more;
   }
   if constexpr (is_shared<S>) {
-    arch::fetch_add<state_scope<S>>(&state->error_count, 0u - all.seen);
+    if (each.acts()) arch::fetch_add<state_scope<S>>(&state->error_count, 0u - all.seen);
   } else if constexpr (Counts) {
     arch::in_global(state)->error_count -= all.seen;
   }
@@ -76,9 +79,10 @@ XIO_DEVICE_INLINE Status outcome(const Engine& engine, const CompletionTable& ta
   // The lanes of a wave reduce the count together, and a state in registers is not passed to a function.
   constexpr bool counts = is_shared<S> || (S == Sharing::thread && Engine::stored_each_time);
   Collected all{0, 0};
-  if (S == Sharing::thread || ended != 0)
+  let_act(group, S == Sharing::thread || ended != 0, [&](Actors<S> each) XIO_INLINE_LAMBDA {
     all = collect<S, counts>(counts ? &state : nullptr, table.slots, table.failures, table.slot_mask,
-                             token.last + 1 - token.count, ended);
+                             token.last + 1 - token.count, ended, each);
+  });
   if constexpr (S == Sharing::wave) {
     for (uint64_t lanes = group.members(all.seen != 0); lanes != 0; lanes = group.members(all.seen != 0)) {
       add_errors<S>(state, group, 0u - arch::count_lanes(lanes));
@@ -102,6 +106,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
   bool changes = true;  // whether completions may have been taken that the lane does not know of
   uint32_t bad = 0;     // not 0: some failed, or ended long ago
   uint32_t left = token.count;
+  const Actors<S> each(group, true);
   uint32_t given_up = 0;  // Status::Code of the reason
   for (uint32_t round = 0;; ++round) {
     if constexpr (protocol::knows_drains<S>) {
@@ -111,8 +116,9 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
       while (left != 0 && has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, bad)) --left;
     } else {
       // One exit: for each, a wave keeps the lanes that took it.
-      for (bool more = static_cast<int>(changes) & static_cast<int>(left != 0); more;) {
-        const bool ended = has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, bad);
+      for (bool more = static_cast<int>(changes) & static_cast<int>(left != 0); each.go_on(more);) {
+        bool ended = false;
+        if (more) ended = has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, bad);
         left -= static_cast<uint32_t>(ended);
         more = static_cast<int>(ended) & static_cast<int>(left != 0);
       }
@@ -133,7 +139,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
     } else {
       taken = engine.drain(group, telemetry);
     }
-    if (taken == 0) arch::pause(round);
+    if (group.same(taken == 0)) arch::pause(round);
   }
   Status status = token.status;
   if (XIO_UNLIKELY(group.any(bad != 0))) {

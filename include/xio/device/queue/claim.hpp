@@ -118,38 +118,59 @@ template <Sharing S>
 struct ClaimWord {
   static constexpr arch::Scope scope = state_scope<S>;
 
-  XIO_DEVICE_INLINE static void break_queue(QueueState* state, uint64_t* word, uint64_t bits) {
-    arch::store<scope>(&state->broken, 1u);  // check: waiters see a broken queue
-    uint64_t now = arch::load<scope>(word);
-    // check: claims see a broken queue
-    while (!arch::compare_exchange<scope>(word, now, (now & broken_bit) != 0 ? now : now ^ bits)) {
+  XIO_DEVICE_INLINE static void break_queue(QueueState* state, uint64_t* word, uint64_t bits, Actors<S> one) {
+    uint64_t now = 0;
+    if (one.acts()) {
+      arch::store<scope>(&state->broken, 1u);  // check: waiters see a broken queue
+      now = arch::load<scope>(word);
     }
+    bool again = one.acts();
+    do {
+      // check: claims see a broken queue
+      if (one.acts()) again = !arch::compare_exchange<scope>(word, now, (now & broken_bit) != 0 ? now : now ^ bits);
+    } while (one.go_on(again));
   }
 
   /// Makes a reservation for `count` tickets, or with 0 withdraws the caller's. One copy per kernel.
   /// @param own reservation that the caller wrote; 0: none
   /// @return the caller's request; 0: there is none
-  XIO_LEAF XIO_DEVICE static uint64_t reserve(QueueState* state, uint64_t* word, uint32_t count, uint64_t own) {
+  XIO_LEAF XIO_DEVICE static uint64_t reserve(QueueState* state, uint64_t* word, uint32_t count, uint64_t own,
+                                              Actors<S> one) {
+    uint64_t next = 0;
+    bool changes = one.acts();
+    if (changes) changes = request(state, count, own, next);
+    // The bit follows the request, later. Whoever withdraws a request may clear it after another caller has made one:
+    // that one sets it again. Whoever made one may set it when the request was replaced and withdrawn: a withdrawal
+    // clears it even if there is no request.
+    const uint64_t bit = count != 0 ? reservation_bit : 0;
+    uint64_t flags = 0;
+    if (changes) flags = arch::load<scope>(word);
+    bool again = changes && (flags & reservation_bit) != bit;
+    while (one.go_on(again)) {
+      if (again)
+        again =
+            !arch::compare_exchange<scope>(word, flags, flags ^ reservation_bit) && (flags & reservation_bit) != bit;
+    }
+    return next;
+  }
+
+ private:
+  /// Writes or withdraws a request. Returns false if there is another caller's.
+  XIO_DEVICE_INLINE static bool request(QueueState* state, uint32_t count, uint64_t own, uint64_t& written) {
     constexpr uint64_t hold = arch::clock_hz / 1000;
     const uint64_t now = arch::clock();
     uint64_t reservation = arch::load<scope>(&state->reservation);
     const bool mine = reservation != 0 && reservation == own;
     // Another caller's request is replaced when its time is over, and never withdrawn.
-    if (reservation != 0 && !mine && (count == 0 || !is_over(reservation, now))) return 0;
+    if (reservation != 0 && !mine && (count == 0 || !is_over(reservation, now))) return false;
     uint64_t next = 0;
     if (count != 0) next = ((now + hold) & reservation_time_bits) << 16 | (count < 0xffff ? count : 0xffff);
     // The caller's request is renewed in the second half of its time.
     if (count != 0 && mine && !is_over(reservation, now + hold / 2)) next = own;
     // check: one reservation
-    if (next != reservation && !arch::compare_exchange<scope>(&state->reservation, reservation, next)) return 0;
-    // The bit follows the request, later. Whoever withdraws a request may clear it after another caller has made one:
-    // that one sets it again. Whoever made one may set it when the request was replaced and withdrawn: a withdrawal
-    // clears it even if there is no request.
-    const uint64_t bit = count != 0 ? reservation_bit : 0;
-    uint64_t flags = arch::load<scope>(word);
-    while ((flags & reservation_bit) != bit && !arch::compare_exchange<scope>(word, flags, flags ^ reservation_bit)) {
-    }
-    return next;
+    if (next != reservation && !arch::compare_exchange<scope>(&state->reservation, reservation, next)) return false;
+    written = next;
+    return true;
   }
 };
 
@@ -157,7 +178,9 @@ struct ClaimWord {
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE void break_queue(const Engine& engine, Group<S> group) {
   if constexpr (is_shared<S>) {
-    if (group.leads()) ClaimWord<S>::break_queue(&engine.state(), &engine.claims(), Engine::Tickets::breaks);
+    let_act(group, group.leads(), [&](Actors<S> one) XIO_INLINE_LAMBDA {
+      ClaimWord<S>::break_queue(&engine.state(), &engine.claims(), Engine::Tickets::breaks, one);
+    });
   } else {
     const bool again = (engine.claims() & broken_bit) != 0;
     group.before_writing();
@@ -183,7 +206,9 @@ XIO_DEVICE_INLINE uint32_t reserved_for_others(const Engine& engine, Group<S> gr
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE uint64_t reserve(const Engine& engine, Group<S> group, uint32_t count, uint64_t own) {
   uint64_t answer = 0;
-  if (group.leads()) answer = ClaimWord<S>::reserve(&engine.state(), &engine.claims(), count, own);
+  let_act(group, group.leads(), [&](Actors<S> one) XIO_INLINE_LAMBDA {
+    answer = ClaimWord<S>::reserve(&engine.state(), &engine.claims(), count, own, one);
+  });
   return group.from_leader(answer);
 }
 

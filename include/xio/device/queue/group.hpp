@@ -19,7 +19,7 @@ class Group {
   static constexpr bool alone = S == Sharing::thread;
 
  public:
-  XIO_HOST_DEVICE explicit constexpr Group(uint64_t mask) : mask_(mask) {}
+  XIO_HOST_DEVICE explicit constexpr Group(uint64_t mask) : mask_(static_cast<arch::LaneMask>(mask)) {}
 
   /// The group of a call in which each lane acts for itself: if one wave owns the queue, all of `lanes` (0: of the
   /// wave); if the queue is shared, the lanes that call at the same time, unless `lanes` names them. Of these, the
@@ -52,7 +52,13 @@ class Group {
       return arch::ballot(mask_, predicate);
     }
   }
-  XIO_DEVICE_INLINE bool any(bool predicate) const { return members(predicate) != 0; }
+  XIO_DEVICE_INLINE bool any(bool predicate) const {
+    if constexpr (alone) {
+      return predicate;
+    } else {
+      return arch::any(mask_, predicate);
+    }
+  }
 
   /// Number of lanes of the group before the first of `members`; all, if there are none.
   XIO_DEVICE_INLINE uint32_t before(uint64_t members) const {
@@ -112,6 +118,15 @@ class Group {
     if constexpr (S == Sharing::wave) converge();
   }
 
+  /// Returns the condition, which is the same in all lanes; the compiler then knows that.
+  XIO_DEVICE_INLINE bool same(bool condition) const {
+    if constexpr (alone || !arch::lanes_stay_together) {
+      return condition;
+    } else {
+      return any(condition);
+    }
+  }
+
   /// poll_until() for lanes that stay together: it ends with the latest of their deadlines.
   template <class Look>
   XIO_DEVICE bool poll(Look look, Deadline until) const {
@@ -124,8 +139,59 @@ class Group {
   }
 
  private:
-  uint64_t mask_;
+  arch::LaneMask mask_;
 };
+
+/// The lanes of a group that act each for itself: in a loop of its own, or one for all. Where lanes stay together
+/// (arch::lanes_stay_together) all of them are there, and acts() tells which ones have something to do; elsewhere only
+/// these are there, and this is empty.
+template <Sharing S, bool Together = arch::lanes_stay_together && S != Sharing::thread>
+class Actors {
+ public:
+  XIO_HOST_DEVICE constexpr Actors(Group<S>, bool) {}
+  /// The calling lane.
+  XIO_DEVICE_INLINE static Actors alone() { return Actors(Group<S>(1), true); }
+  XIO_HOST_DEVICE static constexpr bool acts() { return true; }
+  /// Whether a loop goes on: for the calling lane, or for any of those that stay together. A lane without the condition
+  /// must do nothing in it, nor may one that does not act have it.
+  XIO_HOST_DEVICE static constexpr bool go_on(bool condition) { return condition; }
+};
+/// All lanes of the group, which stay together, and whether the calling one acts.
+template <Sharing S>
+class Actors<S, true> {
+ public:
+  XIO_HOST_DEVICE constexpr Actors(Group<S> group, bool acts)
+      : mask_(static_cast<uint32_t>(group.mask())), acts_(acts) {}
+  XIO_DEVICE_INLINE static Actors alone() { return Actors(Group<S>(uint64_t{1} << arch::lane()), true); }
+  XIO_HOST_DEVICE constexpr bool acts() const { return acts_ != 0; }
+  XIO_DEVICE_INLINE bool go_on(bool condition) const { return group().any(condition); }
+  XIO_HOST_DEVICE constexpr Group<S> group() const { return Group<S>(mask_); }
+
+ private:
+  // Passed in registers.
+  uint32_t mask_;
+  uint32_t acts_;
+};
+
+/// Calls `act(Actors<S>)` for the lanes of the group that have `acts`.
+template <Sharing S, class Act>
+XIO_DEVICE_ALWAYS_INLINE void let_act(Group<S> group, bool acts, Act act) {
+  if constexpr (arch::lanes_stay_together && S != Sharing::thread) {
+    act(Actors<S>(group, acts));
+  } else if (acts) {
+    act(Actors<S>(group, acts));
+  }
+}
+
+/// The same for some of these lanes.
+template <Sharing S, class Act>
+XIO_DEVICE_ALWAYS_INLINE void let_act(Actors<S> some, bool acts, Act act) {
+  if constexpr (arch::lanes_stay_together && S != Sharing::thread) {
+    act(Actors<S>(some.group(), acts));
+  } else if (acts) {
+    act(some);
+  }
+}
 
 /// The group of one call of a queue that a wave owns. The lanes wait for each other where the call ends: a part of them
 /// may use the queue next, and what the others have written must come first.

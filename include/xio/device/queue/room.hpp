@@ -33,7 +33,7 @@ XIO_COLD XIO_DEVICE Claim claim_in_loop(const Engine& engine, Group<Engine::shar
       return claim;
     }
     if constexpr (!IsSame<Until, Now>::value) {
-      if (taken == 0) arch::pause(round);
+      if (group.same(taken == 0)) arch::pause(round);
       const bool look = round == 0 || round % arch::looks_per_clock == arch::looks_per_clock - 1;
       // The lanes stay together: they give up at the latest of their deadlines, or when the queue is dead.
       last = look && (!group.any(!until.passed()) || group.any(engine.is_dead()));

@@ -54,15 +54,18 @@ XIO_DEVICE_INLINE uint64_t link_of(const Bell& bell, uint64_t tail) {
   return end - tail - 1 < bell.depth ? end : tail;  // bound: links within the depth
 }
 
-/// End of the claims from `tail` on that are linked without a gap; `tail` if there is none. The only active lane calls.
+/// End of the claims from `tail` on that are linked without a gap; `tail` if there is none, or not `follows`.
 template <class Bell>
-XIO_DEVICE_INLINE uint64_t linked_end(const Bell& bell, uint64_t tail) {
+XIO_DEVICE_INLINE uint64_t linked_end(const Bell& bell, uint64_t tail, bool follows, Actors<Bell::sharing> one) {
   // More than `depth` tickets can be linked only if another wave has moved the tail: the exchange fails then.
-  for (uint32_t claims = 0; claims < bell.depth; ++claims) {
-    const uint64_t end = link_of(bell, tail);
-    if (end == tail) break;
-    tail = end;
-  }
+  uint32_t claims = 0;
+  do {
+    if (follows) {
+      const uint64_t end = link_of(bell, tail);
+      follows = end != tail && ++claims < bell.depth;
+      tail = end;
+    }
+  } while (one.go_on(follows));
   return tail;
 }
 
@@ -96,14 +99,16 @@ XIO_DEVICE_INLINE void check_use(const Bell& bell) {
 /// @param tail  QueueState::tail as it was observed
 /// @param rings whether the caller owns the ringing bit, and clears it
 template <class Bell>
-XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
+XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings, Actors<Bell::sharing> one) {
   constexpr arch::Scope scope = state_scope<Bell::sharing>;
   constexpr bool at_once = Bell::Policy::ringing != Ringing::deferred;
   uint64_t* const where = &bell.state->tail;
-  for (uint32_t doorbells = 0;;) {
+  bool goes_on = one.acts();
+  for (uint32_t doorbells = 0; one.go_on(goes_on);) {
     const bool enough = doorbells >= Bell::Policy::most_doorbells;  // bound: doorbells in a row
     uint64_t next = 0;
-    if (at_once && rings) {
+    const bool follows = goes_on && !(at_once && rings);
+    if (goes_on && !follows) {
       next = tail & ~ringing_bit;
       if (enough) {
         next |= owed_bit;
@@ -114,27 +119,34 @@ XIO_LEAF XIO_DEVICE void advance(Bell bell, uint64_t tail, bool rings) {
         arch::wait_before_exchange();
         ++doorbells;
       }
-    } else {
-      const uint64_t end = linked_end(bell, published(tail));
+    }
+    const uint64_t end = linked_end(bell, published(tail), follows, one);
+    if (follows) {
       if (end == published(tail) && !(at_once && (tail & owed_bit) != 0)) {
         // A wave that waits, and helps in vain.
         if (Bell::checks_use && doorbells == 0) check_use(bell);
-        return;
+        goes_on = false;
       }
       next = end << 1 | (tail & ringing_bit);
       if (at_once && next % 2 == 0) next |= enough ? owed_bit : ringing_bit;
     }
     // It passes on what the links' owners released. If it fails while this wave rings, others published more.
     const uint64_t before = tail;
-    if (!exchange_alone<scope>(where, tail, next)) continue;
-    tail = next;
-    rings = (next & ~before & ringing_bit) != 0;  // check: nobody else rings
-    if (at_once && (next & owed_bit) != 0) {
+    const bool moved = goes_on && exchange_alone<scope>(where, tail, next);
+    if (moved) {
+      tail = next;
+      rings = (next & ~before & ringing_bit) != 0;  // check: nobody else rings
+    }
+    if constexpr (at_once) {
+      const bool owes = moved && (next & owed_bit) != 0;
       // Under contention another wave sees the bit by now.
-      for (uint32_t look = 0; look < 4 && (tail & owed_bit) != 0; ++look)
-        tail = arch::uniform(arch::observe<scope>(where));
-      if ((tail & owed_bit) == 0) return;
-      doorbells = 0;  // check: somebody saw the bit
+      XIO_ROLLED for (uint32_t look = 0; one.go_on(owes && look < 4 && (tail & owed_bit) != 0); ++look) {
+        if (owes && (tail & owed_bit) != 0) tail = arch::uniform(arch::observe<scope>(where));
+      }
+      if (owes) {
+        goes_on = (tail & owed_bit) != 0;
+        doorbells = 0;  // check: somebody saw the bit
+      }
     }
   }
 }
@@ -176,11 +188,15 @@ XIO_LEAF XIO_DEVICE void announce(Bell bell) {
 template <bool Announces = true, class Engine>
 XIO_DEVICE_INLINE void help(const Engine& engine, Group<Engine::sharing> group) {
   if constexpr (is_shared<Engine::sharing>) {
-    if (group.leads()) {
-      advance(engine.bell(), arch::observe<state_scope<Engine::sharing>>(&engine.state().tail), false);
+    let_act(group, group.leads(), [&](Actors<Engine::sharing> one) XIO_INLINE_LAMBDA {
+      uint64_t tail = 0;
+      if (one.acts()) tail = arch::observe<state_scope<Engine::sharing>>(&engine.state().tail);
+      advance(engine.bell(), tail, false, one);
       // check: a stopped wave announced
-      if constexpr (Announces && Engine::Policy::ringing == Ringing::deferred) announce(engine.bell());
-    }
+      if constexpr (Announces && Engine::Policy::ringing == Ringing::deferred) {
+        if (one.acts()) announce(engine.bell());
+      }
+    });
   }
 }
 
@@ -275,12 +291,13 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
     group.converge();
     // Nobody else moves the tail from the claim's begin: found there before, it still is.
     uint64_t tail = claim.tail;
+    bool rings = false;
+    bool more = false;
     // order: tail before release. The release then covers what earlier waves released.
     if (group.leads() && tail != claim.first << 1) tail = arch::observe<scope>(where);
     release_entries<Policy>();  // order: entries before tail
     if (group.leads()) {
-      bool rings = at_once && tail == claim.first << 1;  // check: no gap and no ringer
-      bool more = false;
+      rings = at_once && tail == claim.first << 1;  // check: no gap and no ringer
       if (XIO_LIKELY(rings)) {
         // No wave moves the tail over a claim without a link, none rings, and nothing is owed: this wave owns the word.
         tail = end << 1 | ringing_bit;
@@ -299,9 +316,14 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const Claim
         tail = link(bell, claim.first, end, head);
         more = published(tail) == claim.first || (at_once && (tail & owed_bit) != 0);
       }
-      if (XIO_UNLIKELY(more)) advance(bell, tail, rings);
+      if constexpr (!arch::lanes_stay_together) {
+        if (XIO_UNLIKELY(more)) advance(bell, tail, rings, Actors<S>(group, true));
+      }
       // bound: entries not announced
       if constexpr (!at_once) due = end - arch::load<scope>(&bell.state->rung) >= Policy::ring_every;
+    }
+    if constexpr (arch::lanes_stay_together) {
+      if (XIO_UNLIKELY(group.any(more))) advance(bell, tail, rings, Actors<S>(group, more));
     }
     if constexpr (!at_once) {
       if (group.any(due)) ring_deferred(engine, group);

@@ -127,10 +127,13 @@ XIO_DEVICE_INLINE void publish(const Engine& engine, Group<S> group, const proto
       // Waves come here in any order: the largest value stays.
       uint64_t seen = protocol::read<S>(send.unsignaled_end);
       // check: the largest end stays
-      if (group.leads()) {
-        while (seen < end && !arch::compare_exchange<state_scope<S>>(&send.unsignaled_end, seen, end)) {
+      let_act(group, group.leads(), [&](Actors<S> one) XIO_INLINE_LAMBDA {
+        bool again = seen < end;
+        while (one.go_on(again)) {
+          again = one.acts() && again && !arch::compare_exchange<state_scope<S>>(&send.unsignaled_end, seen, end) &&
+                  seen < end;
         }
-      }
+      });
     } else {
       send.unsignaled_end = end;
     }

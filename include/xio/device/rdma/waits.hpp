@@ -93,12 +93,16 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
     helps = true;
   };
   if constexpr (!is_shared<S>) check(engine.send().unsignaled_end);
-  for (bool checks = is_shared<S>;;) {
+  for (bool checks = is_shared<S>, again = false;; again = true) {
+    // bound: entries published
+    if (checks && again && group.any(published != is_covered)) {
+      const uint64_t now = protocol::published(arch::observe<state_scope<S>>(&engine.state().tail));
+      published = published != is_covered ? now : published;
+    }
     // In flight together with the loads of the look.
     const uint64_t tail = checks ? protocol::read<S>(engine.send().unsignaled_end) : 0;
     const bool done = look_once(engine, group, token, waiting);
     if (checks) check(tail);
-    checks = false;
     if (done) break;
     const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
     if (seldom) {
@@ -107,7 +111,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
     }
     if constexpr (!protocol::knows_drains<S>) waiting.seen = glimpse(engine, group);
     const Taken taken = drain(engine, group, waiting.seen, telemetry);
-    if (taken.count == 0) arch::pause(waiting.round);
+    if (group.same(taken.count == 0)) arch::pause(waiting.round);
     ++waiting.round;
     if (protocol::knows_drains<S> && taken.succeeded != 0 &&
         !group.any(token.count != 0 && token.last >= taken.succeeded)) {
@@ -118,11 +122,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
       return token.status;
     }
     // From time to time, and before it gives up.
-    if (is_shared<S> && seldom) checks = true;  // check: unsignalled entries behind
-    if (checks && published != is_covered) {
-      // bound: entries published
-      published = protocol::published(arch::observe<state_scope<S>>(&engine.state().tail));
-    }
+    checks = is_shared<S> && seldom;  // check: unsignalled entries behind
   }
   // What ends after the acquire is left to the next call. order: completion before data
   if (group.any(waiting.over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();

@@ -68,6 +68,14 @@ XIO_DEVICE_INLINE uint64_t ballot(uint64_t mask, bool predicate) {
   return lanes;
 }
 
+XIO_DEVICE_INLINE bool any(uint64_t mask, bool predicate) {
+  uint32_t result;
+  asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %1, 0; vote.sync.any.pred q, p, %2; selp.u32 %0, 1, 0, q; }"
+               : "=r"(result)
+               : "r"(static_cast<uint32_t>(predicate)), "r"(static_cast<uint32_t>(mask)));
+  return result != 0;
+}
+
 /// The lanes of `mask` that pass the same pointer as the caller: groups that may act independently of each other. Lanes
 /// that have ended are not among them.
 XIO_DEVICE_INLINE uint64_t alike(uint64_t mask, const void* value) {
