@@ -92,7 +92,7 @@ constexpr uint32_t looks_per_clock = XIO_INTERLEAVE ? 1 : 16;
 constexpr bool branches_are_cheap = XIO_ARCH_HOST;
 
 /// Whether code used at several places of a kernel should be called instead of repeated at each.
-constexpr bool calls_save_registers = XIO_ARCH_AMDGCN;
+constexpr bool calls_save_registers = !XIO_ARCH_HOST;
 
 /// Whether observe() takes no longer than load(), and a fence after it much longer: each look of a lane then acquires.
 constexpr bool looks_acquire = XIO_ARCH_NVPTX;

@@ -44,7 +44,7 @@ struct CompletionTable {
 struct Awaited {
   static constexpr bool kept = false;
   static constexpr bool awaits = true;
-  uint64_t ticket;
+  uint64_t ticket = ~uint64_t{0};  ///< none
   bool hit = false;
 };
 

@@ -119,22 +119,46 @@ class QueueEngine {
   /// taken are not needed.
   template <class Telemetry>
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry) const {
-    if constexpr (arch::calls_save_registers && IsSame<Telemetry, telemetry::Off>::value && stored_each_time) {
-      if constexpr (is_shared<S>) {
-        return protocol::nobody_drains(state(), group) ? drain_out_of_line(group) : 0;
-      } else {
-        protocol::Found found{};
-        if (!protocol::begin_drain(*this, cq(telemetry), group, found)) return 0;
-        return drain_out_of_line(group, found.head, found.word);
-      }
-    } else {
-      detail::NoRecord none;
-      return drain_here(group, telemetry, none);
-    }
+    detail::NoRecord none;
+    return drain(group, telemetry, none, glimpse<Telemetry>(group), 1);
   }
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const {
     telemetry::Off off;
     return drain(group, off);
+  }
+  /// What a drain() may load together with other words.
+  template <class Telemetry>
+  XIO_DEVICE_INLINE protocol::Glimpse glimpse(Group<S> group) const {
+    return is_called<Telemetry> ? protocol::glimpse_before_call(*this, group) : protocol::glimpse(*this, group);
+  }
+  /// @param record detail::NoRecord, or detail::Awaited
+  /// @param seen, looks as of protocol::begin_drain()
+  template <class Telemetry, class Record>
+  XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry, Record& record, const protocol::Glimpse& seen,
+                                   uint32_t looks) const {
+    if constexpr (is_called<Telemetry>) {
+      // Of one type, so that there is one copy.
+      using Called = typename Choose<protocol::knows_drains<S>, detail::Awaited, detail::NoRecord>::type;
+      Called called;
+      if constexpr (Record::awaits) called.ticket = record.ticket;
+      uint32_t taken = 0;
+      if constexpr (!is_shared<S>) {
+        protocol::Found found{};
+        if (!protocol::begin_drain(*this, cq(telemetry), group, seen, looks, found)) return 0;
+        taken = drain_out_of_line(group, called, found.head, found.word);
+      } else {
+        if (!protocol::nobody_drains(state(), group, seen)) return 0;
+        if constexpr (arch::loads_ahead) {
+          taken = drain_out_of_line(group, called, looks, seen.head);
+        } else {
+          taken = drain_out_of_line(group, called);
+        }
+      }
+      if constexpr (Record::awaits) record.hit = record.hit || taken >= hit_bit;
+      return taken & ~hit_bit;
+    } else {
+      return drain_here(group, telemetry, record, seen, looks);
+    }
   }
 
   /// drain() without a call.
@@ -169,17 +193,25 @@ class QueueEngine {
   }
 
  private:
+  /// Whether drains that are not measured, in the course of other calls, are called.
+  template <class Telemetry>
+  static constexpr bool is_called =
+      protocol::calls_drains<S> && IsSame<Telemetry, telemetry::Off>::value && stored_each_time;
+
   /// Drains of a shared queue, one after the other, before another group's turn comes.
   static constexpr uint32_t most_drains = 8;
 
+  /// In the result of drain_once(): the calling lane's Awaited was taken.
+  static constexpr uint32_t hit_bit = 0x80000000;
+
   /// drain() as one copy per kernel. Its parameters are single words, since these are passed in registers.
-  /// @param seen the result of begin_drain(); of a shared queue nothing, since drain_once() calls it
-  template <class... Seen>
+  /// @param seen the members of the result of begin_drain(); of a shared queue the looks and the head of a glimpse
+  template <class Record, class... Seen>
   XIO_LEAF XIO_DEVICE static uint32_t drain_once(QueueState* state, const Cqe* cq, CompletionSlot* slots,
                                                  FailureLog* failures, Notification** notifications, uint32_t* doorbell,
                                                  uint32_t* shadow, const uint32_t* event, uint32_t cq_mask,
                                                  uint32_t slot_mask, uint32_t depth, uint32_t failure_entries,
-                                                 uint64_t lanes, Seen... seen) {
+                                                 uint64_t lanes, Record record, Seen... seen) {
     QueueHandle q{};
     q.state = state;
     q.cq = cq;
@@ -194,24 +226,31 @@ class QueueEngine {
     q.depth = depth;
     q.failure_entries = failure_entries;
     telemetry::Off off;
-    detail::NoRecord none;
     const Group<S> group(lanes);
     const QueueEngine engine(q, lanes);
     protocol::Found found{};
     const auto source = engine.cq(off);
     if constexpr (is_shared<S>) {
-      if (!protocol::begin_drain(engine, source, group, {}, 1, found)) return 0;
+      if (!engine.begin_here(source, group, found, seen...)) return 0;
     } else {
       found = {seen...};
     }
-    return engine.template take_completions<true>(source, group, found, none);
+    const uint32_t taken = engine.template take_completions<true>(source, group, found, record);
+    if constexpr (Record::awaits) return taken | (record.hit ? hit_bit : 0);
+    return taken;
   }
 
-  template <class... Seen>
-  XIO_DEVICE_INLINE uint32_t drain_out_of_line(Group<S> group, Seen... seen) const {
+  template <class Source>
+  XIO_DEVICE_INLINE bool begin_here(const Source& source, Group<S> group, protocol::Found& found, uint32_t looks = 1,
+                                    uint64_t head = 0) const {
+    return protocol::begin_drain(*this, source, group, {0, head}, looks, found);
+  }
+
+  template <class Record, class... Seen>
+  XIO_DEVICE_INLINE uint32_t drain_out_of_line(Group<S> group, const Record& record, Seen... seen) const {
     const QueueHandle& q = handle();
     return drain_once(q.state, q.cq, q.slots, q.failures, q.notifications, q.cq_doorbell, q.cq_shadow, q.cq_event_index,
-                      q.cq_mask, q.slot_mask, q.depth, q.failure_entries, group.mask(), seen...);
+                      q.cq_mask, q.slot_mask, q.depth, q.failure_entries, group.mask(), record, seen...);
   }
 
   template <bool Errors, class Source, class Record>

@@ -110,7 +110,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
   uint32_t given_up = 0;  // Status::Code of the reason
   for (uint32_t round = 0;; ++round) {
     if constexpr (protocol::knows_drains<S>) {
-      if (changes) seen = protocol::glimpse(engine, group);
+      if (changes) seen = engine.template glimpse<Telemetry>(group);
     }
     if constexpr (arch::branches_are_cheap) {
       while (left != 0 && has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, bad)) --left;
@@ -133,7 +133,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
     uint32_t taken = 0;
     if constexpr (protocol::knows_drains<S>) {
       Awaited mine{token.last + 1 - left};
-      taken = engine.drain_here(group, telemetry, mine, seen, arch::looks_per_drain);
+      taken = engine.drain(group, telemetry, mine, seen, arch::looks_per_drain);
       if (mine.hit && left != 0) --left;
       changes = is_shared<S> || taken != 0;
     } else {

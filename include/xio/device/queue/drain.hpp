@@ -38,6 +38,10 @@ namespace protocol {
 template <Sharing S>
 constexpr bool knows_drains = arch::looks_acquire || (is_shared<S> && arch::loads_ahead);
 
+/// Whether drains in the course of other calls are called. Where lanes come apart, one after the other would call.
+template <Sharing S>
+constexpr bool calls_drains = arch::calls_save_registers && (S != Sharing::thread || !arch::lanes_stay_together);
+
 /// Result of a drain() without error handling that met an error and had no effect.
 constexpr uint32_t met_error = ~0u;
 
@@ -104,6 +108,26 @@ XIO_DEVICE_INLINE Glimpse glimpse(const Engine& engine, Group<S> group) {
     if constexpr (!is_shared<S> || arch::loads_ahead) seen.head = engine.cq_head();
   }
   return seen;
+}
+
+/// What a called drain() may load together with other words: nothing where loads are not made ahead.
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE Glimpse glimpse_before_call(const Engine& engine, Group<S> group) {
+  if constexpr (is_shared<S> && !arch::loads_ahead) {
+    return {};
+  } else {
+    return glimpse(engine, group);
+  }
+}
+
+/// nobody_drains() after glimpse_before_call().
+template <Sharing S>
+XIO_DEVICE_INLINE bool nobody_drains(QueueState& state, Group<S> group, [[maybe_unused]] const Glimpse& seen) {
+  if constexpr (is_shared<S> && arch::loads_ahead) {
+    return group.any(group.leads() && seen.draining == 0);
+  } else {
+    return nobody_drains(state, group);
+  }
 }
 
 /// begin_drain() of a shared queue.

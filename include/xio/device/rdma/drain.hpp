@@ -207,7 +207,7 @@ XIO_DEVICE_INLINE Taken drain_collapsed(const Engine& engine, Group<S> group) {
   return {news.kind != CompletionKind::nothing, clean ? news.now.units : 0};
 }
 
-/// Whether drains are called, with the entries found once for all, and return a count only.
+/// Whether drains are called, with the entries found once for all.
 template <class Engine>
 constexpr bool drains_out_of_line =
     arch::calls_save_registers && is_shared<Engine::sharing> && !Engine::Vendor::has_collapsed_cq;
@@ -216,12 +216,13 @@ template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Taken drain_here(const Engine& engine, Group<S> group, const protocol::Glimpse& seen);
 
 /// drain_here() as one copy per kernel. Its parameters are single words, since these are passed in registers.
-/// @param seen the result of begin_drain(); empty: drain_once() calls it
-template <class Engine, class... Seen>
-XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void* sq, const void* entries,
-                                        const uint32_t* producer, uint32_t* record, void* doorbell, uint64_t cookie,
-                                        uint32_t size, uint32_t number, uint32_t qpn, uint32_t units, uint32_t depth,
-                                        Seen... seen) {
+/// @param seen the members of the result of begin_drain(), or of glimpse()
+/// @tparam Seen protocol::Found or protocol::Glimpse
+template <class Engine, class Seen, class... Words>
+XIO_LEAF XIO_DEVICE Taken drain_once(QueueState* state, SendState* send, void* sq, const void* entries,
+                                     const uint32_t* producer, uint32_t* record, void* doorbell, uint64_t cookie,
+                                     uint32_t size, uint32_t number, uint32_t qpn, uint32_t units, uint32_t depth,
+                                     uint64_t lanes, Words... seen) {
   QueuePairHandle q{};
   q.state = state;
   q.send = send;
@@ -230,27 +231,28 @@ XIO_LEAF XIO_DEVICE uint32_t drain_once(QueueState* state, SendState* send, void
   q.shape.entries = units;
   q.depth = depth;
   q.cq = {entries, producer, record, doorbell, size, number, cookie};
-  const Engine engine(q, 0);
-  const auto group = engine.all_callers();
-  if constexpr (sizeof...(seen) == 0) {
-    return drain_here(engine, group, protocol::Glimpse()).count;  // the caller saw nobody drain
+  const Engine engine(q, arch::branches_separate_lanes ? 0 : lanes);
+  const Group<Engine::sharing> group(arch::branches_separate_lanes ? arch::active() : lanes);
+  if constexpr (IsSame<Seen, protocol::Glimpse>::value) {
+    return drain_here(engine, group, protocol::Glimpse{seen...});
   } else {
-    return take_completions<true>(engine, engine.cq(), group, protocol::Found{seen...}).count;
+    return take_completions<true>(engine, engine.cq(), group, protocol::Found{seen...});
   }
 }
 
-template <class Engine, class... Seen>
-XIO_DEVICE_INLINE uint32_t drain_out_of_line(const Engine& engine, Seen... seen) {
+template <class Seen, class Engine, Sharing S, class... Words>
+XIO_DEVICE_INLINE Taken drain_out_of_line(const Engine& engine, Group<S> group, Words... seen) {
   const QueuePairHandle& q = engine.handle();
-  return drain_once<Engine>(q.state, q.send, q.sq, q.cq.entries, q.cq.producer, q.cq.record, q.cq.doorbell, q.cq.cookie,
-                            q.cq.size, q.cq.number, q.shape.qpn, q.shape.entries, q.depth, seen...);
+  return drain_once<Engine, Seen>(q.state, q.send, q.sq, q.cq.entries, q.cq.producer, q.cq.record, q.cq.doorbell,
+                                  q.cq.cookie, q.cq.size, q.cq.number, q.shape.qpn, q.shape.entries, q.depth,
+                                  arch::branches_separate_lanes ? 0 : group.mask(), seen...);
 }
 
 /// Drain with error handling: takes what begin_drain() found, an entry that reports anything but success among it.
 template <class Engine, Sharing S>
 XIO_COLD XIO_DEVICE uint32_t take_errors(const Engine& engine, Group<S> group, protocol::Found found) {
   if constexpr (arch::calls_save_registers && Engine::stored_each_time) {
-    return drain_out_of_line(engine, found.head, found.word);
+    return drain_out_of_line<protocol::Found>(engine, group, found.head, found.word).count;
   } else {
     return take_completions<true>(engine, engine.cq(), group, found).count;
   }
@@ -274,25 +276,17 @@ XIO_DEVICE_INLINE Taken drain_here(const Engine& engine, Group<S> group,
   }
 }
 
-/// What a drain() may load together with other words: nothing where drains are called.
-template <class Engine, Sharing S>
-XIO_DEVICE_INLINE protocol::Glimpse glimpse(const Engine& engine, Group<S> group) {
-  if constexpr (drains_out_of_line<Engine> || Engine::Vendor::has_collapsed_cq) {
-    return {};
-  } else {
-    return protocol::glimpse(engine, group);
-  }
-}
-
 /// SendEngine::drain(), which returns the count.
-/// @param seen glimpse()
+/// @param seen protocol::glimpse_before_call()
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Taken drain(const Engine& engine, Group<S> group, const protocol::Glimpse& seen) {
-  if constexpr (drains_out_of_line<Engine> || Engine::Vendor::has_collapsed_cq) {
-    if (!protocol::nobody_drains(engine.state(), group)) return {};
+  if constexpr (is_shared<S>) {
+    if (!protocol::nobody_drains(engine.state(), group, seen)) return {};
   }
-  if constexpr (drains_out_of_line<Engine>) {
-    return {drain_out_of_line(engine)};
+  if constexpr (drains_out_of_line<Engine> && arch::loads_ahead) {
+    return drain_out_of_line<protocol::Glimpse>(engine, group, seen.draining, seen.head);
+  } else if constexpr (drains_out_of_line<Engine>) {
+    return drain_out_of_line<protocol::Glimpse>(engine, group);  // the caller saw nobody drain
   } else {
     return drain_here(engine, group, seen);
   }

@@ -86,7 +86,7 @@ class SendEngine {
   /// Takes the available completions, at most one per lane. Returns how many. Never waits: returns 0 while another wave
   /// takes them.
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const {
-    return detail::drain(*this, group, detail::glimpse(*this, group)).count;
+    return detail::drain(*this, group, protocol::glimpse_before_call(*this, group)).count;
   }
 
   /// Whether the token's operation has ended, as far as completions were taken.

@@ -307,7 +307,8 @@ class QueuePair {  // for member templates see nvme::Queue
   template <class CallOptions = NoOptions>
   XIO_DEVICE_INLINE uint32_t drain(const CallOptions& options = CallOptions()) {
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
-      const uint32_t taken = detail::drain(engine_, group, detail::glimpse(engine_, group), meter(options)).count;
+      const uint32_t taken =
+          detail::drain(engine_, group, protocol::glimpse_before_call(engine_, group), meter(options)).count;
       if (taken == 0) protocol::help<false>(engine_, group);
       return taken;
     });

@@ -31,7 +31,8 @@ struct Waiting {
 /// Looks whether the lane's wait is over. Returns whether all lanes' are, or have been given up.
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE bool look_once(const Engine& engine, Group<S> group, const Token& token, Waiting& waiting) {
-  if constexpr (protocol::knows_drains<S>) waiting.seen = glimpse(engine, group);  // in flight together
+  if constexpr (protocol::knows_drains<S>)
+    waiting.seen = protocol::glimpse_before_call(engine, group);  // in flight together
   waiting.over = engine.has_ended(token);
   return !group.any(!waiting.over && !waiting.has_given_up());
 }
@@ -109,7 +110,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
       waiting.late = until.passed();
       waiting.broken = protocol::is_lost<S>(engine.state());
     }
-    if constexpr (!protocol::knows_drains<S>) waiting.seen = glimpse(engine, group);
+    if constexpr (!protocol::knows_drains<S>) waiting.seen = protocol::glimpse_before_call(engine, group);
     const Taken taken = drain(engine, group, waiting.seen, telemetry);
     if (group.same(taken.count == 0)) arch::pause(waiting.round);
     ++waiting.round;
