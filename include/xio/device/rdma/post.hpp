@@ -43,27 +43,32 @@ struct Row {
 };
 
 /// @param pending the lanes of `group` with an operation, each of `own` units.
-template <class Engine, Sharing S>
+/// @tparam OneUnit these are 1
+template <bool OneUnit, class Engine, Sharing S>
 XIO_DEVICE_INLINE Row row_of(const Engine& engine, Group<S> group, uint64_t pending, uint32_t own) {
   if constexpr (S == Sharing::thread) {
     return {0, own, own, own};
+  } else if constexpr (OneUnit) {
+    const uint32_t lanes = arch::count_lanes(pending);
+    // Packet and message numbers are claimed for all entries or for none.
+    constexpr bool in_parts = !Engine::Vendor::has_side_table;
+    const uint32_t most = in_parts ? engine.depth() : engine.handle().most_units();
+    const uint32_t total = lanes < most ? lanes : most;
+    return {Group<S>::rank_in(pending), 1, total, in_parts ? 1 : total};
   } else {
     const uint32_t common = group.from_lane(own, arch::first_lane(pending));
-    if (XIO_LIKELY(!group.any(Group<S>::has(pending) && own != common))) {
-      // Packet and message numbers are claimed for all entries or for none.
+    const uint32_t lanes = arch::count_lanes(pending);
+    const uint32_t most = engine.handle().most_units();
+    const bool alike = !group.any(Group<S>::has(pending) && own != common);
+    if (XIO_LIKELY(alike && lanes * common <= most)) {
       const bool in_parts = common == 1 && !Engine::Vendor::has_side_table;
-      const uint32_t lanes = arch::count_lanes(pending);
-      if (in_parts) return {Group<S>::rank_in(pending), own, lanes < engine.depth() ? lanes : engine.depth(), 1};
-      const uint32_t most = engine.handle().most_units();
-      uint32_t total = lanes * common;
-      if (XIO_UNLIKELY(total > most)) total = most / common * common;
-      return {Group<S>::rank_in(pending) * common, own, total, total};
+      return {Group<S>::rank_in(pending) * common, own, lanes * common, in_parts ? 1 : lanes * common};
     }
     Row row{0, own, 0, 0};
     for (uint64_t left = pending; left != 0; left &= left - 1) {
       const uint32_t lane = arch::first_lane(left);
       const uint32_t units = group.from_lane(own, lane);
-      if (row.total + units > engine.handle().most_units()) break;
+      if (row.total + units > most) break;
       if (lane < arch::lane()) row.before += units;
       row.total += units;
     }
@@ -179,10 +184,12 @@ XIO_DEVICE_INLINE Token post(const Engine& engine, Group<S> group, bool wanting,
     wanting = true;
   }
   protocol::Room room = protocol::begin_claim(engine);
-  const uint32_t units = wanting ? Engine::Vendor::Send::units(shape, work, payload) : 1;
+  using Send = typename Engine::Vendor::Send;
+  constexpr bool one_unit = Send::template one_unit<Payload>;
+  const uint32_t units = !one_unit && wanting ? Send::units(shape, work, payload) : 1;
   for (uint64_t pending = group.members(wanting); pending != 0;) {
     // 2. Claim.
-    const Row row = row_of(engine, group, pending, units);
+    const Row row = row_of<one_unit>(engine, group, pending, units);
     const bool fits = Group<S>::has(pending) && row.before + units <= row.total;
     const NumbersOf<Engine> numbers(group, shape, fits, payload);
     if constexpr (S == Sharing::thread) arch::prefer_vector_loads();

@@ -84,6 +84,9 @@ struct SendEncoder {
     }
   }
 
+  template <class Payload>
+  static constexpr bool one_unit = Mode == WqeMode::fixed;
+
   /// Units of the entry: 1 (fixed), or slots (variable).
   template <class Payload>
   XIO_HOST_DEVICE static constexpr uint32_t units(const rdma::SendShape&, const rdma::Work&, const Payload& payload) {

@@ -137,6 +137,9 @@ struct SendEncoder {
     return operation != rdma::Operation::local_invalidate;
   }
 
+  template <class Payload>
+  static constexpr bool one_unit = true;
+
   /// Units of the entry.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr uint32_t units(const rdma::SendShape&, const rdma::Work&, const Payload&) {

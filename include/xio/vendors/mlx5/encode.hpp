@@ -57,6 +57,10 @@ struct SendEncoder {
     return count;
   }
 
+  /// Whether every entry with such a payload has one unit: without data of unknown size, all but a UMR do.
+  template <class Payload>
+  static constexpr bool one_unit = Payload::is_single || (IsSame<Payload, rdma::NoPayload>::value && !MemoryOperations);
+
   /// WQEBBs of the entry.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr uint32_t units(const rdma::SendShape& shape, const rdma::Work& work,

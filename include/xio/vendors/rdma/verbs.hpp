@@ -41,6 +41,9 @@ struct SendBase {
     return None;
   }
 
+  template <class Payload>
+  static constexpr bool one_unit = true;
+
   /// Units of the entry.
   template <class Payload>
   XIO_HOST_DEVICE static constexpr uint32_t units(const SendShape&, const Work&, const Payload&) {
