@@ -263,7 +263,9 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
     const bool split = group.any(token.status.is_ok() && is_long(q, command));
     if (XIO_UNLIKELY(split)) {
       if (token.status.is_ok() && is_long(q, command)) {
-        entries = (command.blocks() - 1) / most_blocks(command, q) + 1;
+        // A division takes more code, and no entry fewer instructions to be posted than here.
+        const uint32_t longest = most_blocks(command, q);
+        for (uint32_t blocks = command.blocks(); blocks > longest; blocks -= longest) ++entries;
       }
       // Without a deadline there is no wait between entries: all of them are submitted together, or none.
       if (IsSame<typename Call::Until, Now>::value && entries > q.depth) {
