@@ -51,7 +51,11 @@ void TimedMachine::use(const Thread& thread, int32_t place) {
   const size_t at = thread.frame.registers + static_cast<uint32_t>(place);
   if (pace.ready[at] <= pace.now) return;
   const Instruction& maker = *pace.maker[at];
-  spend(thread, pace.ready[at], maker, maker.kind == Kind::atomic ? timed::Reason::atomic : timed::Reason::load);
+  timed::Reason reason = timed::Reason::load;
+  if (maker.kind == Kind::atomic) reason = timed::Reason::atomic;
+  if (maker.kind == Kind::vote || maker.kind == Kind::shuffle || maker.kind == Kind::match)
+    reason = timed::Reason::vote;
+  spend(thread, pace.ready[at], maker, reason);
 }
 
 /// Says when the results of an instruction may be used.
@@ -75,8 +79,9 @@ void TimedMachine::met(const Warp& warp, uint32_t lanes) {
     const Thread& one = thread_of(rest);
     const Instruction& i = *instruction_of(one);
     spend(one, latest, i, timed::Reason::lanes);
-    if (i.kind != Kind::active_mask) spend(one, latest + latencies_.vote, i, timed::Reason::vote);
-    make(one, i, paces_[one.id].now);
+    // A result is waited for where it is used: votes and shuffles follow each other without that.
+    if (i.outputs == 0) spend(one, latest + latencies_.vote, i, timed::Reason::vote);
+    make(one, i, i.kind == Kind::active_mask ? latest : latest + latencies_.vote);
     queue(one);
   }
 }
@@ -184,7 +189,9 @@ void TimedMachine::advance(Thread& t, double horizon) {
 /// Waits for the operands. Returns false if the predicate forbids the instruction.
 bool TimedMachine::issue(Thread& t, const Instruction& i) {
   ++counts.instructions;
-  fetch(t, i);
+  // ptxas finds them in constant memory, or in registers: 5 moves before a call with 18 parameters were seen.
+  const bool is_parameter = i.space == Space::parameter && i.base.index == -2;
+  if (!is_parameter) fetch(t, i);
   use(t, i.predicate);
   bool permitted = true;
   if (i.predicate >= 0)
@@ -194,7 +201,7 @@ bool TimedMachine::issue(Thread& t, const Instruction& i) {
     use(t, i.base.index);
     for (uint32_t k = 0; k < i.outputs && i.kind == Kind::store; ++k) use(t, i.out[k].index);
   }
-  spend(t, paces_[t.id].now + latencies_.instruction, i, timed::Reason::instructions);
+  if (!is_parameter) spend(t, paces_[t.id].now + latencies_.instruction, i, timed::Reason::instructions);
   if (watched(t)) profile_.instructions += permitted;
   return permitted;
 }
