@@ -15,6 +15,7 @@
 #include <xio/host/gpu/module.hpp>
 #include <xio/host/launch.hpp>
 #include <xio/host/nvme/controller.hpp>
+#include <xio/host/nvme/open.hpp>
 #include <xio/host/simt/host_stream.hpp>
 #include <xio/nvme.hpp>
 
@@ -260,8 +261,20 @@ void modules(host::NvmeController& controller) {
   check("abandon", !hangs && pretended->blocks == 24);
 }
 
+void opens() {
+  const std::string spec = "emulated:lba=4096";
+  //! [open_nvme]
+  const host::OpenedNvme opened = host::open_nvme(spec);  // "qemu", "vfio:0000:04:00.0", "/dev/disk/by-id/..."
+  const uint64_t bytes = opened.identify().blocks * opened.identify().block_bytes;
+  const host::NvmeQueue queue = opened.controller->create_queue();
+  if (const std::string why = opened.why_read_only(); !why.empty()) std::printf("%s\n", why.c_str());
+  //! [open_nvme]
+  check("open_nvme", queue.valid() && bytes == (64u << 20) && damage == 0);
+}
+
 void all() {
   launches();
+  opens();
   auto transport = std::make_unique<emulation::NvmeController>();
   emulation::NvmeController& drive = *transport;
   host::NvmeController controller(std::move(transport));

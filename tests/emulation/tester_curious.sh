@@ -130,8 +130,8 @@ expect 2 "list items must not be empty" doctor --mode qemu,,gpu
 expect 2 "--mode" doctor --mode nvme
 
 # Controllers and devices.
-expect 2 "--controller Emulated is not accepted; qemu[:key=value,...], emulated" nvme-ep --controller Emulated --read-io 4
-expect 2 "--controller nvme0n1 is not accepted" nvme-ep --controller nvme0n1 --read-io 4
+expect 2 "'Emulated' describes no NVMe controller; qemu[:key=value,...], emulated" nvme-ep --controller Emulated --read-io 4
+expect 2 "'nvme0n1' describes no NVMe controller" nvme-ep --controller nvme0n1 --read-io 4
 expect 2 "is not a PCI address" nvme-ep --controller vfio:nvme0 --read-io 4
 expect 2 "does not exist" nvme-ep --controller /dev/nvme4095 --read-io 4
 expect 2 "not found" nvme-ep --controller qemu:binary=/nowhere/qemu --read-io 4

@@ -60,7 +60,7 @@ struct Run {
     return verification;
   }
   uint64_t completions() const {
-    return target.model->statistics().total(&xio::emulation::QueueStatistics::completions);
+    return target.emulated->statistics().total(&xio::emulation::QueueStatistics::completions);
   }
 };
 
@@ -88,10 +88,10 @@ TEST_CASE("all queues have commands in flight at the same time", "[H32]") {
   NvmeOptions options = options_for("emulated");
   options.num_queues = 4;
   Run run(options);
-  const FaultRule held = run.target.model->faults().hold(Match{});
+  const FaultRule held = run.target.emulated->faults().hold(Match{});
   auto result = run.start(Direction::read, 40);
-  CHECK(eventually([&] { return run.target.model->statistics().busy_queues == 4; }));
-  run.target.model->faults().resume(held);
+  CHECK(eventually([&] { return run.target.emulated->statistics().busy_queues == 4; }));
+  run.target.emulated->faults().resume(held);
   CHECK(result.get().completed == 40);
 }
 
@@ -102,13 +102,13 @@ TEST_CASE("one slow operation does not keep the next ones from leaving", "[H33]"
     options.batch_size = 2;
     options.wave_size = wave_size;
     Run run(options);
-    const FaultRule held = run.target.model->faults().hold(Match().on_queue(1).at(0));
+    const FaultRule held = run.target.emulated->faults().hold(Match().on_queue(1).at(0));
     auto result = run.start(Direction::read, 16);
     // A batch that waited for its slowest member would stop at the depth. With 8 lanes, the lane whose operation is
     // held has one more to do, and another one waits with it for a full batch.
     const uint64_t wanted = wave_size == 1 ? 15 : 13;
     CHECK(eventually([&] { return run.completions() >= wanted; }));
-    run.target.model->faults().resume(held);
+    run.target.emulated->faults().resume(held);
     CHECK(result.get().completed == 16);
   }
 }
@@ -165,7 +165,7 @@ TEST_CASE("lost, torn and misdirected writes are found, and where they went", "[
   Run run(options);
 
   SECTION("lost") {
-    run.target.model->faults().lose_data(Match().with_opcode(1).with_lba(5, 5));
+    run.target.emulated->faults().lose_data(Match().with_opcode(1).with_lba(5, 5));
     run.write(20);
     const Verification found = run.verify(20);
     CHECK(found.verified == 19);
@@ -173,7 +173,7 @@ TEST_CASE("lost, torn and misdirected writes are found, and where they went", "[
     CHECK(describe(found.faults[0]) == "LBA 5 holds zeros");
   }
   SECTION("torn") {
-    run.target.model->faults().tear_data(Match().with_opcode(1).with_lba(6, 6), 128);
+    run.target.emulated->faults().tear_data(Match().with_opcode(1).with_lba(6, 6), 128);
     run.write(20);
     const Verification found = run.verify(20);
     REQUIRE(found.faults.size() == 1);
@@ -181,7 +181,7 @@ TEST_CASE("lost, torn and misdirected writes are found, and where they went", "[
   }
   SECTION("read from the wrong place") {
     run.write(20);
-    run.target.model->faults().misdirect(Match().with_opcode(2).with_lba(7, 7), 4);
+    run.target.emulated->faults().misdirect(Match().with_opcode(2).with_lba(7, 7), 4);
     const Verification found = run.verify(20);
     REQUIRE(found.faults.size() == 1);
     CHECK(describe(found.faults[0]) == "LBA 7 holds the content of LBA 11");
@@ -192,7 +192,7 @@ TEST_CASE("errors are counted by status, and the others go on") {
   NvmeOptions options = options_for("emulated");
   options.depth = 4;
   Run run(options);
-  run.target.model->faults().fail(Match().with_lba(3, 4), 0x281);
+  run.target.emulated->faults().fail(Match().with_lba(3, 4), 0x281);
   const PhaseResult result = run.write(10);
   CHECK(result.completed == 8);
   CHECK(result.failed == 2);
@@ -209,7 +209,7 @@ TEST_CASE("a dropped completion ends the run at its deadline") {
     options.waves = waves;
     options.deadline_ms = 50;
     Run run(options);
-    run.target.model->faults().drop(Match().on_queue(1).at(2));
+    run.target.emulated->faults().drop(Match().on_queue(1).at(2));
     const PhaseResult result = run.write(1000);
     CHECK(result.gave_up);
     CHECK(result.failed >= 1);
@@ -225,7 +225,7 @@ TEST_CASE("what a lost controller does not end is given up long before its deadl
   options.depth = 4;
   options.waves = waves;
   Run run(options);
-  if (dropped) run.target.model->faults().drop(Match().on_queue(1).at(100));
+  if (dropped) run.target.emulated->faults().drop(Match().on_queue(1).at(100));
   const Interrupt interrupt;
   std::atomic<bool> alive{true};
   auto result = run.start(Direction::write, uint64_t{1} << 40);

@@ -38,6 +38,7 @@ BELOW = {
 }
 # Headers that bring several folders together.
 ABOVE = {"xio/host/launch.hpp": ["host/gpu", "host/memory", "host/simt"],
+         "xio/host/nvme/open.hpp": ["host/emulation", "host/emulation/nvme"],
          "xio/vendors/list.hpp": [f"vendors/{nic}" for nic in NICS],
          **{f"xio/vendors/{nic}/queues.hpp": ["device/rdma"] for nic in NICS}}
 EVERYWHERE = ("xio/config.hpp", "xio/version.hpp")

@@ -3,6 +3,7 @@
 /// @file
 /// @brief QEMU as a transport: starts by either protocol, offers what was asked for, and says why where it cannot.
 
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -11,6 +12,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <xio/host/nvme/open.hpp>
 
 #include "catch.hpp"
 #include "qemu/host_support.hpp"
@@ -47,6 +50,23 @@ TEST_CASE("a controller starts and is identified by either protocol", "[qemu]") 
   const NamespaceInfo names = controller.identify_namespace(1);
   CHECK(names.blocks == 2048);
   CHECK(names.block_bytes == 4096);
+}
+
+TEST_CASE("a description opens QEMU's controller, and tells what became of it", "[qemu]") {
+  if (host_tests::qemu_is_missing()) return;
+  const OpenedNvme opened = open_nvme("qemu:lba=4096,size=8M,queues=5");
+  REQUIRE(opened.qemu != nullptr);
+  CHECK(opened.kind == NvmeKind::qemu);
+  CHECK(opened.pci() == nullptr);
+  CHECK(opened.controller->granted_queues() == 5);
+  CHECK(opened.identify().blocks == 2048);
+  CHECK(opened.identify().block_bytes == 4096);
+  CHECK(opened.why_read_only(1).empty());
+  CHECK(contains(error_of([&] { opened.identify(2); }), "namespace 2 of " + opened.spec + " is not active"));
+  REQUIRE(opened.controller->alive());
+  ::kill(opened.qemu->process().pid(), SIGKILL);
+  REQUIRE(host_tests::eventually([&] { return !opened.controller->alive(); }));
+  CHECK(contains(opened.loss(), "QEMU is gone: killed by signal 9"));
 }
 
 TEST_CASE("the choice of the protocol is automatic", "[qemu]") {

@@ -32,7 +32,7 @@ BufferPlacement::BufferPlacement(uint32_t mode, std::shared_ptr<xio::host::GpuRu
     : mode_(mode),
       allocator_(std::move(gpu)),
       controller_(target.controller.get()),
-      on_the_bus_(target.kind != "emulated" && target.kind != "qemu"),
+      on_the_bus_(target.pci() != nullptr),
       executor_(executor) {
   if (xio::needs_inbound_flush(mode) && (controller_->info().view().oncs() & xio::nvme::oncs::compare) == 0)
     throw CannotRun("--memory-mode " + std::to_string(mode) +

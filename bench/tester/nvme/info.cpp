@@ -142,7 +142,7 @@ CLI::App* add_info_command(CLI::App& app, InfoOptions& options) {
   add_examples(command, {{"what this build offers", "xio-tester info"},
                          {"a controller's identity, limits, features and namespaces",
                           "xio-tester info --controller emulated:lba=4096,queues=8"}});
-  command->add_option("--controller", options.controller, controller_forms)->type_name("SPEC");
+  command->add_option("--controller", options.controller, xio::host::nvme_spec_forms)->type_name("SPEC");
   add_json(*command, options.json);
   return command;
 }
@@ -154,8 +154,8 @@ int run_info(const InfoOptions& options) {
     const Target target = open_target(options.controller, 30000, true);
     const xio::host::NvmeController& controller = *target.controller;
     json["controller"] = {{"spec", target.spec},
-                          {"kind", target.kind},
-                          {"heading", target.heading},
+                          {"kind", target.kind_name()},
+                          {"heading", target.heading()},
                           {"transport", controller.transport().description()},
                           {"model", controller.info().model},
                           {"firmware", controller.info().firmware},

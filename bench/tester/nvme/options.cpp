@@ -114,7 +114,7 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
                  "xio-tester nvme-ep --controller vfio:0000:04:00.0 --read-io 100000 --depth 64 --batch-size 16 "
                  "--duration 10"}});
   when_chosen(command, [command, &options] {
-    command->add_option("--controller", options.controller, controller_forms)->type_name("SPEC");
+    command->add_option("--controller", options.controller, xio::host::nvme_spec_forms)->type_name("SPEC");
     add_work(*command, options);
     add_queues(*command, options);
     add_data(*command, options);
@@ -126,8 +126,8 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
 
 void check(const NvmeOptions& o) {
   if (o.controller.empty() && o.write_io != 0)
-    throw BadInput(std::string("no controller: name the one to write to with --controller; ") + controller_forms +
-                   " are accepted");
+    throw BadInput(std::string("no controller: name the one to write to with --controller; ") +
+                   xio::host::nvme_spec_forms + " are accepted");
   if (o.read_io == 0 && o.write_io == 0) throw BadInput("no operations: give --read-io or --write-io, at least 1");
   if (o.pci_mmio_bridge) throw CannotRun("--pci-mmio-bridge: only with a bridge in hardware; omit it");
   if (o.written != 0 && o.write_io != 0)

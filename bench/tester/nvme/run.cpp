@@ -45,7 +45,7 @@ void choose_controller(NvmeOptions& options) {
   if (!options.controller.empty()) return;
   const Choice choice = tester::choose_controller(xio::host::Topology());
   if (choice.name.empty())
-    throw BadInput(std::string("no controller: give --controller; ") + controller_forms + " are accepted");
+    throw BadInput(std::string("no controller: give --controller; ") + xio::host::nvme_spec_forms + " are accepted");
   announce("--controller", choice);
   options.controller = choice.name;
 }
@@ -58,7 +58,7 @@ bool takes_gpu(const NvmeOptions& options, const Target& target, const xio::host
 
 }  // namespace
 
-bool gpu_reaches(const Target& target) { return target.kind == "emulated" || target.kind == "qemu"; }
+bool gpu_reaches(const Target& target) { return target.pci() == nullptr; }
 
 int NvmeReport::exit_status() const {
   if (interrupted) return exit_interrupted;
@@ -80,7 +80,7 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   report.options = &options;
   report.target = &target;
   report.plan = make_plan(options, *target.controller, chosen.gpu ? chosen.gpu->wave_size() : 0);
-  if (target.on_its_own) report.plan.spin = spin_of(uint64_t{options.num_queues} * options.waves);
+  if (target.on_its_own()) report.plan.spin = spin_of(uint64_t{options.num_queues} * options.waves);
   BufferPlacement buffers(options.memory_mode, gpu, target, memory);
   report.gpu = buffers.gpu();
   const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller, buffers);
@@ -105,8 +105,8 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   };
   const bool gone = lost || !controller.alive();
   if (gone) add_trouble(target.loss());
-  if (target.model != nullptr) {
-    const std::string wrong = target.model->violations()->text();
+  if (target.emulated != nullptr) {
+    const std::string wrong = target.emulated->violations()->text();
     if (!wrong.empty()) add_trouble("specification violated: " + wrong.substr(0, wrong.find('\n')));
   }
   const bool gave_up = std::any_of(report.phases.begin(), report.phases.end(), [](const auto& p) { return p.gave_up; });

@@ -17,7 +17,7 @@ namespace {
 const char* name_of(Direction direction) { return direction == Direction::write ? "write" : "read"; }
 
 void heading(const NvmeReport& report, const std::string& text) {
-  std::printf("\n%s (%s)\n", text.c_str(), report.target->heading.c_str());
+  std::printf("\n%s (%s)\n", text.c_str(), report.target->heading().c_str());
 }
 
 std::string sharing_text(const NvmePlan& plan) {
@@ -80,7 +80,7 @@ void print_setup(const NvmeReport& report) {
   table.add({"written     " + written_before(o)});
   table.add({"timing      " + std::string(o.less_timing ? "one clock reading for a batch" : "each operation") +
              (o.substep_timing ? ", and each step" : "")});
-  std::printf("nvme-ep on %s: %s\n", report.target->spec.c_str(), report.target->heading.c_str());
+  std::printf("nvme-ep on %s: %s\n", report.target->spec.c_str(), report.target->heading().c_str());
   table.print();
 }
 

@@ -22,7 +22,7 @@ Json controller_json(const NvmeReport& report) {
   const Target& target = *report.target;
   const auto& controller = *target.controller;
   return {{"spec", target.spec},
-          {"kind", target.kind},
+          {"kind", target.kind_name()},
           {"transport", controller.transport().description()},
           {"model", controller.info().model},
           {"firmware", controller.info().firmware},
@@ -208,7 +208,7 @@ void write_json_text(const std::string& path, const std::string& text) {
 
 void write_json(const NvmeReport& report) {
   Json json = json_header("nvme-ep");
-  json["heading"] = report.target->heading;
+  json["heading"] = report.target->heading();
   json["controller"] = controller_json(report);
   json["setup"] = setup_json(report);
   json["phases"] = Json::array();

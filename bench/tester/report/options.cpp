@@ -16,7 +16,7 @@ namespace {
 
 void add_work(CLI::App& app, ReportOptions& o) {
   const std::string group = "Workload";
-  app.add_option("--controller", o.controller, controller_forms)->type_name("SPEC")->group(group);
+  app.add_option("--controller", o.controller, xio::host::nvme_spec_forms)->type_name("SPEC")->group(group);
   add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default 1)")->group(group);
   add_number(app, "--base-lba", o.base_lba, 0, any_number, "first logical block (default 0)")->group(group);
   add_number(app, "--span", o.span, 4096, any_number, "bytes from there on that rows access (default 64M)")
@@ -106,7 +106,7 @@ void check(const ReportOptions& o) {
   if (o.controller.empty() && !o.fio && o.rdma.empty() && !o.test_ep && !o.client)
     throw BadInput(
         std::string("nothing to run: give --controller, --rdma, --test-ep, --client, --fio or several of them; ") +
-        controller_forms + " are accepted as controllers");
+        xio::host::nvme_spec_forms + " are accepted as controllers");
   if (o.fio && o.fio_device.empty())
     throw BadInput("--fio needs --fio-device, the kernel's block device of the same namespace, such as /dev/nvme0n1");
   if (!o.fio && !o.fio_device.empty()) throw BadInput("--fio-device is for --fio; give both or neither");

@@ -248,7 +248,7 @@ class Reporter {
       throw BadInput("--span is less than a block of " + std::to_string(info.block_bytes) + " bytes");
     report_.device = controller.info().model + " (" + options_.controller + ")";
     report_.blocks = options_.write ? "written by this run" : "not known to be written; --write fills them";
-    drive_ = target_->heading;
+    drive_ = target_->heading();
   }
 
   void find_device() {
