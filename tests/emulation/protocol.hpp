@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "emulation/strictness.hpp"
+#include "small_rings.hpp"
 
 #include <xio/device/nvme/queue.hpp>
 #include <xio/host/emulation/nvme/controller.hpp>
@@ -113,6 +114,7 @@ class Rig {
     QueueOptions options;
     options.depth = depth;
     if (adjust) adjust(options);
+    xio_tests::keep_cq_small(options, controller.max_queue_entries());
     return controller.create_queue(options);
   }
   /// A queue with the smallest possible completion table, which wraps soon.

@@ -74,6 +74,7 @@ TEST_CASE("queues are made again with and without shadow doorbells", "[qemu][H34
   const DmaBuffer page = controller.allocate(4096);
   QueueOptions options;
   options.depth = 7;
+  options.cq_entries = 16;
   options.shadow_doorbells = shadow;
   NvmeQueue queue;
   // As many commands as in the life before: a stale doorbell word would look unchanged. Fewer: a stale EventIdx would

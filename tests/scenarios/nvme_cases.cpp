@@ -12,6 +12,8 @@
 #include <scenarios/arena.hpp>
 #include <scenarios/launch.hpp>
 
+#include "small_rings.hpp"
+
 namespace scenarios {
 
 uint64_t nvme_operations(const Case& one, uint32_t lanes, uint32_t waves) {
@@ -217,6 +219,7 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     options.shadow_doorbells = (one.features & shadow) != 0;
     if ((one.features & long_used) != 0) options.completion_slots = options.cq_entries = 32;
     if ((one.features & small_rings) != 0) options.cq_entries = one.depth + 1;
+    xio_tests::keep_cq_small(options, drive.controller->max_queue_entries());
     if (!is_long(one)) options.list_bytes = 0;
     if ((one.features & inbound) != 0) {
       flushed = drive.controller->allocate(4096);

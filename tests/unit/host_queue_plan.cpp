@@ -53,7 +53,8 @@ TEST_CASE("every depth up to the largest queue has a plan", "[host][queue]") {
       REQUIRE(plan.slots <= 32768);
       REQUIRE(plan.depth <= depth);
       if (uint64_t{plan.sq_entries} * 2 <= largest) {
-        REQUIRE(plan.cq_entries == plan.sq_entries * 2);
+        REQUIRE(plan.cq_entries ==
+                std::min(std::max(plan.sq_entries * 2, 64u), static_cast<uint32_t>(power_of_two_up_to(largest))));
         REQUIRE((plan.depth == depth || plan.depth == 16384));
       }
     }
@@ -68,9 +69,10 @@ TEST_CASE("rings are the smallest that hold the depth", "[host][queue]") {
     const QueuePlan plan = plan_of(depth, limits);
     return std::to_string(plan.depth) + "/" + std::to_string(plan.sq_entries) + "/" + std::to_string(plan.cq_entries);
   };
-  CHECK(sizes(1) == "1/2/4");
-  CHECK(sizes(2) == "2/4/8");
-  CHECK(sizes(3) == "3/4/8");
+  CHECK(sizes(1) == "1/2/64");
+  CHECK(sizes(3) == "3/4/64");
+  CHECK(sizes(31) == "31/32/64");
+  CHECK(sizes(32) == "32/64/128");
   CHECK(sizes(64) == "64/128/256");
   CHECK(sizes(1023) == "1023/1024/2048");
   CHECK(sizes(1024) == "1024/2048/2048");

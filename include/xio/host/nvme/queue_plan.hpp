@@ -4,6 +4,7 @@
 /// @file
 /// @brief Derives the sizes of an I/O queue pair's parts from the user's options.
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -33,7 +34,8 @@ struct QueueOptions {
                             ///< (nvme::Command::moves()); LBAs are not checked
   uint32_t qid = 0;         ///< identifier of both queues; 0: a free one of NvmeController::queue_ids()
   uint32_t sq_entries = 0;  ///< size of the submission ring, a power of two; 0: the smallest that holds `depth`
-  uint32_t cq_entries = 0;  ///< size of the completion ring, a power of two; 0: twice the SQ if possible
+  uint32_t cq_entries =
+      0;  ///< size of the completion ring, a power of two; 0: twice the SQ and at least 64 if possible
   /// Completion slots: an operation waits while the operation that many positions earlier is incomplete, and its result
   /// is kept for as many operations. A power of two up to 32768, at least twice the depth; 0: at least that, up to 4096
   /// while their lists take no more than 1 MiB.
@@ -113,6 +115,9 @@ namespace detail {
 
 constexpr uint32_t max_completion_slots = 32768;
 constexpr uint32_t max_command_blocks = 65536;
+/// Of a CQ whose size is not given. Its doorbell rings once for all the entries that it has beyond the depth; 64 take 1
+/// KiB.
+constexpr uint32_t least_cq_entries = 64;
 
 inline uint32_t plan_slots(uint32_t wanted, uint32_t depth, uint32_t list_bytes) {
   const auto least = static_cast<uint32_t>(power_of_two_from(uint64_t{depth} * 2));
@@ -211,10 +216,9 @@ inline QueuePlan plan_queue(const QueueOptions& wanted, const QueueLimits& limit
   plan.sq_entries = wanted.sq_entries != 0  ? detail::fixed_ring("sq_entries", wanted.sq_entries, largest)
                     : holds_depth < largest ? holds_depth
                                             : largest;
-  const uint32_t twice = plan.sq_entries * 2;
-  plan.cq_entries = wanted.cq_entries != 0 ? detail::fixed_ring("cq_entries", wanted.cq_entries, largest)
-                    : twice < largest      ? twice
-                                           : largest;
+  const uint32_t roomy = std::max(plan.sq_entries * 2, detail::least_cq_entries);
+  plan.cq_entries =
+      wanted.cq_entries != 0 ? detail::fixed_ring("cq_entries", wanted.cq_entries, largest) : std::min(roomy, largest);
   // Operations need two completion slots each, and identifiers above 32767 are not used.
   plan.depth = wanted.depth;
   for (const uint32_t bound : {plan.sq_entries - 1, plan.cq_entries - 1, detail::max_completion_slots / 2})
