@@ -121,6 +121,11 @@ void values() {
   if (!token.submitted()) told = name(token.status.code);  // refused: nothing is in flight; a wait returns immediately
   //! [Token]
   check("Token", told == "out_of_range");
+  //! [pack]
+  const uint64_t word = token.pack();  // through C, Python or a word of memory
+  const Token again = Token::unpack(word);
+  //! [pack]
+  check("pack", again.status == (damage == 0 ? token.status : Status()));
 
   constexpr auto constant = [] {
     //! [constexpr]

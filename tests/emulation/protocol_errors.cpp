@@ -115,6 +115,7 @@ TEST_CASE("wait: several failures of a batch, a transfer or a split command -> t
   CHECK(view.wait(token, soon()) == read_error);
   token = view.submit(xio::nvme::read(most, 4 * most), ContiguousPages{rig.bus()}, soon());
   CHECK(view.wait(token, soon()) == Status(Status::write_error, 0x280));
+  CHECK(view.wait(Token::unpack(token.pack()), soon()) == Status(Status::write_error, 0x280));
   CHECK(view.quiet(soon()).is_ok());
 }
 
@@ -136,6 +137,7 @@ TEMPLATE_TEST_CASE_SIG("submit: a command of more entries than the queue holds -
   CHECK(token.status == Status(Status::read_error, 0x281));
   CHECK(token.count == 3);
   CHECK(view.wait(token, soon()) == Status(Status::read_error, 0x281));
+  CHECK(view.wait(Token::unpack(token.pack()), soon()) == Status::device_error);
   CHECK(view.quiet(soon()).is_ok());
 }
 

@@ -95,7 +95,7 @@ endif()
 
 # The parts of the queue protocol that need no controller.
 if(XIO_BUILD_PROTOCOL_TESTS)
-  xio_sanitized_sources(sources BOTH protocol_doorbell rdma_reach rdma_sink ADDRESS protocol_deadline protocol_ring)
+  xio_sanitized_sources(sources BOTH protocol_doorbell rdma_reach rdma_sink ADDRESS protocol_deadline protocol_ring status_words)
   xio_add_tests(unit protocol SOURCES ${sources})
   if(NOT XIO_SANITIZE)
     xio_add_test(unit/protocol_litmus OPTIMISE -O1)

@@ -68,6 +68,13 @@ struct [[nodiscard]] Status {
   /// True if a device reported an error.
   XIO_HOST_DEVICE constexpr bool from_device() const { return code >= invalid_command; }
 
+  /// The status in one word, `code` in the low half; 0 for a success whose `vendor` is 0.
+  XIO_HOST_DEVICE constexpr uint32_t pack() const { return static_cast<uint32_t>(code) | uint32_t{vendor} << 16; }
+  /// The inverse of pack().
+  XIO_HOST_DEVICE static constexpr Status unpack(uint32_t word) {
+    return {static_cast<Code>(word & 0xffff), static_cast<uint16_t>(word >> 16)};
+  }
+
   XIO_HOST_DEVICE friend constexpr bool operator==(Status a, Status b) {
     return a.code == b.code && a.vendor == b.vendor;
   }

@@ -14,12 +14,8 @@ namespace protocol {
 /// @{
 
 /// Packs the status of a failed operation into one word.
-XIO_DEVICE constexpr uint32_t pack(Status status) {
-  return static_cast<uint32_t>(status.code) | static_cast<uint32_t>(status.vendor) << 16;
-}
-XIO_DEVICE constexpr Status unpack(uint32_t packed) {
-  return {static_cast<Status::Code>(packed & 0xffff), static_cast<uint16_t>(packed >> 16)};
-}
+XIO_DEVICE constexpr uint32_t pack(Status status) { return status.pack(); }
+XIO_DEVICE constexpr Status unpack(uint32_t packed) { return Status::unpack(packed); }
 
 /// The first of the lanes' faults, in all lanes; Status::ok: none has one.
 template <Sharing S>
