@@ -54,7 +54,7 @@ HEADERS = {
     "xio::nvme::": r"vendors/nvme/encode(_more)?\.hpp",
     "xio::": r"device/core/(com|deadline|poll|status|pattern)|device/queue/notification",
     "xio::host::": r"host/(launch|rdma/(mlx5|bnxt|ionic|ernic|exchange)|memory/executor|clock)"
-                   r"|host/gpu/(find|occupancy|stream|samples)|host/nvme/open",
+                   r"|host/gpu/(find|occupancy|stream|samples)|host/(errno|nvme/open)",
 }
 # Public for the library's own use, or for tests of a transport.
 INTERNAL = re.compile(r"_library$|^(mlx5|bnxt|ionic|ernic)_queues$|^(told|telemetry|slot_of|encode|read64|write32"
