@@ -28,12 +28,7 @@ XIO_KERNEL void produce_and_consume(nvme::QueueHandle handle, uint64_t first, Re
         queue.read(first + thread, data.at(uint64_t{thread} * bytes, bytes), until, Options().notify(*ended));
     if (!token.submitted()) *status = token.status;
   } else {  // the last one takes completions until all have ended
-    const auto all_ended = [&] {
-      queue.drain();
-      return arch::observe<arch::Scope::system>(&ended->done) >= readers;
-    };
-    const Status waited = poll_until(all_ended, until);
-    arch::acquire_system();  // from here on, the data of the reads is visible
+    const Status waited = queue.wait_count(*ended, readers, until);  // then the data of the reads is visible
     if (!waited.is_ok()) *status = waited;
   }
 }

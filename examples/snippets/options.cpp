@@ -64,6 +64,17 @@ XIO_KERNEL void notification(nvme::QueueHandle handle, Region data, Status* stat
   *status = how;
 }
 
+XIO_KERNEL void counted(nvme::QueueHandle handle, Region data, Status* status, Notification* ended) {
+  const auto [i, lba, offset, bytes] = mine();
+  nvme::Queue<Sharing::grid, Policy<Notify>> queue(handle);
+  const Deadline until = queue.deadline(5_s);
+  (void)queue.read(lba, data.at(offset, bytes), until, Options().notify(*ended));
+  const uint64_t reads = arch::grid_size() * arch::block_size();
+  //! [wait_count]
+  status[i] = queue.wait_count(*ended, reads, until);  // the reads of all threads; no thread keeps a token
+  //! [wait_count]
+}
+
 XIO_KERNEL void keep(nvme::QueueHandle handle, Region data, Status* status, KeptResult* kept) {
   const auto [i, lba, offset, bytes] = mine();
   const Deadline until = deadline(5_s);
@@ -98,10 +109,11 @@ void all() {
   drive.check_read("tags", 64, 64, read_by<nvme::Queue<Sharing::grid, Policy<WriteThrough>>>);
   static_assert(IsSame<Shadow::Doorbell, ShadowDoorbell>::value);
 
-  auto* const notifications = drive.more<Notification>(2);
+  auto* const notifications = drive.more<Notification>(3);
   drive.check_read("notify", 64, 64, notify, drive.executor.address(notifications));
   check("notify", notifications[0].done == (64 ^ damage) && notifications[0].failed == 0);
   drive.check_read("Notification", 16, 1, notification, drive.executor.address(notifications + 1));
+  drive.check_read("wait_count", 64, 64, counted, drive.executor.address(notifications + 2));
   auto* const kept = drive.more<KeptResult>(64);
   check("keep", drive.run(64, keep, drive.executor.address(kept)));
   for (uint32_t i = 0; i < 64; ++i) check("keep", kept[i].ended == (KeptResult::has_ended ^ damage));

@@ -37,6 +37,9 @@ void never_answered(const QueueHandle& handle, uint64_t bus, uint64_t lanes) {
   EXPECT(queue.wait_batch(token, lanes_differ()) == Status::timed_out);
   EXPECT(queue.fence(lanes_differ()) == Status::timed_out);
   EXPECT(queue.quiet(lanes_differ()) == Status::timed_out);
+  Notification counted{};
+  EXPECT(queue.wait_count(counted, 1, lanes_differ()) == Status::timed_out);
+  EXPECT(queue.wait_count(counted, 0, lanes_differ()).is_ok());
 
   // A full queue: there is no room until the deadline, for one command, several, or the parts of a long one.
   Token more;
@@ -109,6 +112,67 @@ TEST_CASE("wait: lanes with different deadlines -> the most patient one decides"
   };
   run(patient_and_impatient<Sharing::wave>);
   run(patient_and_impatient<Sharing::grid>);
+}
+
+namespace {
+
+/// Each lane waits for another number of the wave's reads, of which the last one fails.
+template <Sharing S>
+void counted_by_lane(const QueueHandle& handle, uint64_t bus, uint64_t lanes, Notification* counted) {
+  if (!(lanes >> xio::arch::lane() & 1)) return;
+  Queue<S, Policy<Deferred<3>, Notify>> queue(handle, in_wave(lanes));
+  const uint32_t lane = xio::arch::lane();
+  const uint32_t all = xio::arch::count_lanes(lanes);
+  EXPECT(queue.wait_count(counted[0], 0, soon()).is_ok());
+  EXPECT(queue.submit(xio::nvme::read(lane, 1), ContiguousPages{bus}, soon(), xio::Options().notify(counted[0]))
+             .submitted());
+  EXPECT(queue.wait_count(counted[0], all - lane % 3, soon()).is_ok());
+  EXPECT(queue.wait_count(counted[0], all, soon()).is_ok());
+  EXPECT(xio::arch::load<xio::arch::Scope::system>(&counted[0].done) == all);
+  EXPECT(queue.submit(xio::nvme::read(lane + 100, 1), ContiguousPages{bus}, soon(), xio::Options().notify(counted[1]))
+             .submitted());
+  EXPECT(queue.wait_count(counted[1], all, soon()) == Status(Status::read_error, 0x281));
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE_SIG("wait_count: of lanes with counts of their own -> all ended, or the first error", "[H14]",
+                       ((Sharing S), S), Sharing::wave, Sharing::grid) {
+  for (const uint64_t lanes : {~uint64_t{0}, uint64_t{0xffffffff00000000}}) {
+    CAPTURE(lanes);
+    Rig rig;
+    rig.model.faults().fail(Match().with_lba(163, 163), 0x281);
+    const NvmeQueue queue = rig.queue(16);
+    Notification counted[2]{};
+    REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 64), counted_by_lane<S>, queue.handle(), rig.bus(), lanes,
+                                      static_cast<Notification*>(counted)));
+  }
+}
+
+TEST_CASE("wait_count: operations of an earlier user, in any number of calls -> counted", "[H14]") {
+  Rig rig(stepped());
+  PausingWave wave([&](uint64_t) { rig.model.step(1); });
+  const NvmeQueue owner = rig.queue(16);
+  Queue<Sharing::thread, Policy<Notify>> queue(owner.handle());
+  Notification counted{};
+  for (uint32_t i = 0; i < 40; ++i) {
+    REQUIRE(queue.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon(), xio::Options().notify(counted))
+                .submitted());
+    if (i % 3 == 0) REQUIRE(queue.wait_count(counted, i, soon()).is_ok());
+  }
+  CHECK(queue.wait_count(counted, 40, soon()).is_ok());
+  CHECK(counted.done == 40);
+  CHECK(queue.wait_count(counted, 41, briefly()) == Status::timed_out);
+}
+
+TEST_CASE("wait_count: a broken queue -> broken", "[H14]") {
+  Rig rig(stepped());
+  PausingWave wave([&](uint64_t) { rig.model.run(); });
+  const NvmeQueue owner = rig.queue(16);
+  Queue<Sharing::grid, Policy<Notify>> queue(owner.handle());
+  Notification counted{};
+  owner.handle().state->broken = 1;
+  CHECK(queue.wait_count(counted, 1, soon()) == Status::broken);
 }
 
 TEST_CASE("wait_until: a word that nobody writes -> timed out", "[H14]") {

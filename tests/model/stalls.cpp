@@ -90,7 +90,7 @@ class Stalls : public QueueProgram {
         tokens[i] = queue.submit_batch(xio::nvme::Opcode::read, pieces, shape_.batch, until);
         device_.accepted += tokens[i].count;
       } else {
-        tokens[i] = read(queue, block, until);
+        tokens[i] = submit(queue, block, until);
       }
       in_time[i] = xio::arch::clock() == early;
       if (!tokens[i].submitted()) {
@@ -105,9 +105,10 @@ class Stalls : public QueueProgram {
       begin(mix(known, i), number);
       if (!tokens[i].submitted()) continue;
       uint32_t which = 0;
-      const Status status = shape_.drains ? drain_until_ended(queue, tokens[i])
-                            : shape_.any  ? queue.wait_any(&tokens[i], 1, until, which)
-                                          : queue.wait(tokens[i], until);
+      const Status status = Policy::notifications ? wait_count(queue, until)
+                            : shape_.drains       ? drain_until_ended(queue, tokens[i])
+                            : shape_.any          ? queue.wait_any(&tokens[i], 1, until, which)
+                                                  : queue.wait(tokens[i], until);
       if (status == Status::timed_out && shape_.stops) {
         explorer_.require(!in_time[i] || blocked(tokens[i].last),
                           "an operation did not end that nothing stopped was in the way of");
@@ -115,6 +116,26 @@ class Stalls : public QueueProgram {
         explorer_.require(status.is_ok(), "a wait failed");
       }
     }
+  }
+
+  /// Reads; under a policy with notifications, all reads are counted together.
+  template <class Q>
+  Token submit(Q& queue, uint32_t block, Deadline until) {
+    if constexpr (Policy::notifications) {
+      const Token token = queue.submit(xio::nvme::read(block, 1), xio::nvme::DataPointer{uint64_t{block} << 12}, until,
+                                       xio::Options().notify(memory_.notification));
+      device_.accepted += token.count;
+      return token;
+    } else {
+      return read(queue, block, until);
+    }
+  }
+
+  /// Waits for as many as this wave has submitted, and knows the end of none.
+  template <class Q>
+  Status wait_count(Q& queue, Deadline until) {
+    if constexpr (Policy::notifications) return queue.wait_count(memory_.notification, shape_.each, until);
+    return Status::unsupported;
   }
 
   /// Waits as one that is told otherwise of the end, and takes completions meanwhile.
@@ -213,6 +234,13 @@ TEMPLATE_TEST_CASE("A wave that stops at any step", "", xio::Policy<>, Impatient
   run_whole<P>("stop, drain: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, false, true, true, false, 1, 0, false, true});
   run_whole<P>("stop, late stores: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, true, true});
   run<P>("stop, late stores: 3 waves x 1", {{4, 8, 8, 3}, 3, 1, true, true});
+}
+
+TEMPLATE_TEST_CASE("A stopped wave before others that wait by count", "", Policy<xio::Notify>,
+                   (Policy<Deferred<2>, xio::Notify>)) {
+  using P = Stalls<TestType>;
+  run_whole<P>("stop, count: 2 waves x 1", {{4, 8, 4, 2}, 2, 1, false, true});
+  run_whole<P>("stop, count: 2 waves x 1, ring of 2", {{2, 4, 4, 1}, 2, 1, false, true});
 }
 
 TEST_CASE("Two waves with one operation each: all schedules of late stores, and of a stop") {

@@ -8,6 +8,7 @@
 
 #include <xio/device/core/options.hpp>
 #include <xio/device/nvme/batch.hpp>
+#include <xio/device/nvme/counted.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -214,6 +215,24 @@ class Queue {
   XIO_DEVICE Status wait_any(const Token* tokens, uint32_t count, Deadline until, uint32_t& which) {
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::wait_any(engine_, group, tokens, count, until, which);
+    });
+  }
+
+  /// Waits until a notification has counted operations, whoever submitted them; takes completions of this queue
+  /// meanwhile. Then the data of those operations is visible. Each lane has its own arguments.
+  /// @param counted in memory that the caller's GPU and the CPU agree on; the queue's operations count in it
+  /// @param count   of Notification::done since its owner zeroed it
+  /// @return the error of one of the first operations that failed since `counted` was zeroed, in earlier rounds
+  ///         included; Status::timed_out or Status::broken with less than `count` counted
+  ///
+  /// @snippet options.cpp wait_count
+  template <class Used = Policy>
+  XIO_DEVICE Status wait_count(const Notification& counted, uint64_t count, Deadline until) {
+    static_assert(Used::notifications, "wait_count() needs a policy with Notify");
+    static_assert(Used::inbound_in_order,
+                  "data may arrive after its notification: wait for the token, which flushes inbound writes");
+    return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
+      return detail::wait_count(engine_, group, counted, count, until);
     });
   }
 
