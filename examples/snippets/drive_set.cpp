@@ -3,10 +3,12 @@
 /// @file
 /// @brief Snippets of the reference: several drives as one address space.
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include <xio/device/nvme/drive_set.hpp>
+#include <xio/host/nvme/drive_set.hpp>
 
 #include "drive.hpp"
 
@@ -17,7 +19,7 @@ namespace snippets::drive_set_calls {
 constexpr uint32_t drive_count = 3;
 constexpr uint32_t stripe_shift = 3;
 
-XIO_KERNEL void submit(nvme::DriveSetHandle set, Status* status, const uint64_t* buses, uint64_t first) {
+XIO_KERNEL void submit(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion data, uint64_t first) {
   const uint32_t i = mine().i;
   const uint64_t block = first + i;
   const uint64_t offset = uint64_t{i} * block_bytes;
@@ -25,10 +27,40 @@ XIO_KERNEL void submit(nvme::DriveSetHandle set, Status* status, const uint64_t*
   nvme::DriveSet<> drives(set, i / arch::wave_size());
   const Deadline until = deadline(5_s);
   // Each drive has its own bus address for the same memory.
-  const nvme::ContiguousPages pages{buses[set.locate(block).drive] + offset};
-  const nvme::DriveToken token = drives.submit(nvme::read(block, 1), pages, until);
+  const nvme::DriveToken token = drives.submit(nvme::read(block, 1), data.at(offset, block_bytes), until);
   status[i] = drives.wait(token, until);
   //! [submit]
+}
+
+XIO_KERNEL void read(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion data, uint64_t first) {
+  const uint32_t i = mine().i;
+  const uint64_t block = first + i;
+  const uint64_t offset = uint64_t{i} * block_bytes;
+  const Deadline until = deadline(5_s);
+  nvme::DriveSet<> drives(set, i / arch::wave_size());
+  //! [DriveRegion]
+  const nvme::DriveSpan to = data.at(offset, block_bytes);
+  const nvme::DriveToken token = drives.read(block, to, until);
+  //! [DriveRegion]
+  status[i] = drives.wait(token, until);
+}
+
+XIO_KERNEL void test(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion data, uint64_t first) {
+  const uint32_t i = mine().i;
+  const uint64_t block = first + i;
+  const nvme::DriveSpan to = data.at(uint64_t{i} * block_bytes, block_bytes);
+  const Deadline until = deadline(5_s);
+  //! [test]
+  nvme::DriveSet<> drives(set, i / arch::wave_size());
+  nvme::DriveToken token = drives.try_submit(nvme::read(block, 1), to);
+  while (token.token.status == Status::would_block && !until.passed()) {
+    drives.drain();  // completions make room
+    token = drives.try_submit(nvme::read(block, 1), to);
+  }
+  Status how = drives.test(token);
+  while (how == Status::pending && !until.passed()) how = drives.test(token);
+  //! [test]
+  status[i] = how;
 }
 
 void all() {
@@ -41,19 +73,13 @@ void all() {
   }
   const host::Executor executor = host::default_executor();
   host::NvmeController& one = *controllers[0];
-  const host::DmaBuffer data = executor.share(one.allocate(size_t{64} * block_bytes));
+  //! [make_drive_set]
+  const host::NvmeDriveSet drives = host::make_drive_set({&one, controllers[1].get(), controllers[2].get()}, executor);
+  const host::DriveBuffer data = drives.allocate(size_t{64} * block_bytes);
+  // host::launch(executor, shape, kernel, drives.handle(), data.region());
+  //! [make_drive_set]
   const host::DmaBuffer status = executor.share(one.allocate(64 * sizeof(Status)));
-  const host::DmaBuffer buses = executor.share(one.allocate(drive_count * sizeof(uint64_t)));
-  const host::DmaBuffer handles = executor.share(one.allocate(drive_count * sizeof(nvme::QueueHandle)));
-  std::vector<host::NvmeQueue> queues;
-  std::vector<host::DmaBuffer> mapped;
-  for (uint32_t i = 0; i < drive_count; ++i) {
-    queues.push_back(controllers[i]->create_queue(on(executor)));
-    handles.as<nvme::QueueHandle>()[i] = queues[i].handle();
-    if (i != 0) mapped.push_back(controllers[i]->transport().map_memory(data.data(), data.size(), nullptr));
-    buses.as<uint64_t>()[i] = i == 0 ? data.bus() : mapped.back().bus();
-  }
-  const auto* const list = executor.address(handles.as<const nvme::QueueHandle>());
+  const auto* const list = drives.handle().queues;
   //! [DriveSetHandle]
   nvme::DriveSetHandle set;
   set.queues = list;  // the handles of drive_count drives with a queue each, in memory that the kernel reads
@@ -75,12 +101,18 @@ void all() {
     fill(words, block_words, i * block_words);
     models[block / 8 % drive_count]->write_blocks(1, block / 8 / drive_count * 8 + block % 8, 1, words);
   }
-  for (auto& result : status.span<Status>()) result = Status::not_ready;
-  host::launch(executor, {1, 64}, submit, set, executor.address(status.as<Status>()),
-               executor.address(buses.as<const uint64_t>()), first);
-  bool good = true;
-  for (uint32_t i = 0; i < 64; ++i) good = good && status.as<Status>()[i].is_ok();
-  check("submit", good && holds(data.as<uint64_t>(), 64 * block_words, 0));
+  const auto run = [&](const char* name, auto kernel, nvme::DriveSetHandle handle) {
+    for (auto& result : status.span<Status>()) result = Status::not_ready;
+    std::memset(data.data(), 0, data.size());
+    host::launch(executor, {1, 64}, kernel, handle, executor.address(status.as<Status>()), data.region(), first);
+    bool good = true;
+    for (uint32_t i = 0; i < 64; ++i) good = good && status.as<Status>()[i].is_ok();
+    check(name, good && holds(data.as<uint64_t>(), 64 * block_words, 0));
+  };
+  run("submit", submit, set);
+  run("make_drive_set", submit, drives.handle());
+  run("DriveRegion", read, set);
+  run("test", test, set);
 }
 
 const Program program("drive_set", all);

@@ -11,8 +11,8 @@ import xml.etree.ElementTree
 
 HEAD = """# All calls on one page
 
-Made from the headers by `tests/docs/calls.py`, and compared with them by a test: one line for each call, the arguments
-of its first form, the first sentence of its description. Arguments in brackets have defaults.
+One line for each call: the arguments of its first form, the first sentence of its description. Arguments in brackets
+have defaults.
 The [reference](building.md#presets-and-options) (`XIO_BUILD_DOCS`) has types, errors and examples.
 """
 SIDES = [
@@ -54,7 +54,7 @@ HEADERS = {
     "xio::nvme::": r"vendors/nvme/encode(_more)?\.hpp",
     "xio::": r"device/core/(com|deadline|poll|status|pattern)|device/queue/notification",
     "xio::host::": r"host/(launch|rdma/(mlx5|bnxt|ionic|ernic|exchange)|memory/executor|clock)"
-                   r"|host/gpu/(find|occupancy|stream|samples)|host/(errno|nvme/open)",
+                   r"|host/gpu/(find|occupancy|stream|samples)|host/(errno|nvme/(open|drive_set))",
 }
 # Public for the library's own use, or for tests of a transport.
 INTERNAL = re.compile(r"_library$|^(mlx5|bnxt|ionic|ernic)_queues$|^(told|telemetry|slot_of|encode|read64|write32"

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include <xio/device/nvme/drive_set.hpp>
+#include <xio/host/nvme/drive_set.hpp>
 
 #include "catch.hpp"
 #include "emulation/protocol.hpp"
@@ -128,4 +129,116 @@ TEST_CASE("Waves write and read over three drives, two queues each") {
     drives.rigs[(block / 8) % 3]->model.read_blocks(1, block / 8 / 3 * 8 + block % 8, 2, found.data());
     CHECK(stamped(found.data(), block, 2, 1));
   }
+}
+
+namespace {
+
+/// The drives of a set in descending order.
+struct Backwards : DriveSetHandle {
+  XIO_HOST_DEVICE constexpr DriveAddress locate(uint64_t block) const {
+    const DriveAddress forwards = DriveSetHandle::locate(block);
+    return {drives - 1 - forwards.drive, forwards.lba};
+  }
+};
+
+/// Every lane writes and reads blocks of its own: without waiting for space, by notification, and by read() and
+/// write().
+template <class Set>
+void try_all(const Set& set, xio::nvme::DriveRegion memory, unsigned char* data, Notification* counted) {
+  const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
+  const uint32_t lanes = xio::arch::grid_size() * xio::arch::block_size();
+  DriveSet<Sharing::grid, Policy<Notify>, Set> drives(set, xio::arch::block_index());
+  unsigned char* const mine = data + me * size_t{512};
+  const xio::nvme::DriveSpan span = memory.at(me * uint64_t{512}, 512);
+  for (uint32_t round = 0; round < 6; ++round) {
+    const uint64_t block = uint64_t{round} * lanes + me;
+    stamp(mine, block, 1, round + 1);
+    DriveToken token;
+    do {
+      token = drives.try_submit(xio::nvme::write(block, 1), span, xio::Options().notify(*counted));
+      if (token.token.status == Status::would_block) drives.drain();
+    } while (token.token.status == Status::would_block);
+    EXPECT(token.token.submitted());
+    Status status = Status::pending;
+    while (status == Status::pending) status = drives.test(token);
+    EXPECT_OK(status);
+    std::memset(mine, 0, 512);
+    EXPECT_OK(drives.wait(drives.read(block, span, soon()), soon()));
+    EXPECT(stamped(mine, block, 1, round + 1));
+    EXPECT_OK(drives.wait(drives.write(block, span, soon()), soon()));
+  }
+  // What lies outside of the memory, or is no whole block.
+  EXPECT(drives.read(me, memory.at(memory.length - 511, 512), soon()).token.status == Status::out_of_range);
+  EXPECT(drives.read(me, memory.at(0, 100), soon()).token.status == Status::invalid_argument);
+}
+
+}  // namespace
+
+TEST_CASE("A drive set that the host made: every call, and a placement of one's own") {
+  const auto run = [](auto handle_of) {
+    std::vector<std::unique_ptr<Rig>> rigs;
+    std::vector<xio::host::NvmeController*> controllers;
+    for (uint32_t i = 0; i < 3; ++i) {
+      NvmeConfig config;
+      config.bus_offset = uint64_t{i + 1} << 48;
+      rigs.push_back(std::make_unique<Rig>(config, 4096));
+      rigs.back()->model.faults().reorder(5);
+      controllers.push_back(&rigs.back()->controller);
+    }
+    xio::host::DriveSetOptions options;
+    options.queue.depth = 3;
+    options.queues_per_drive = 2;
+    options.stripe_blocks = 4;
+    const xio::host::NvmeDriveSet drives = xio::host::make_drive_set(controllers, {}, options);
+    CHECK(drives.queues().size() == 6);
+    CHECK(drives.block_bytes() == 512);
+    CHECK(drives.blocks() == 3 * drives.queues()[0].handle().namespace_blocks);
+    const auto set = handle_of(drives.handle());
+    CHECK(set.stripe_shift == 2);
+    const uint32_t lanes = 3 * 8;
+    const xio::host::DriveBuffer data = drives.allocate(size_t{lanes} * 512);
+    CHECK(data.size() % 65536 == 0);
+    Notification counted{};
+    REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(3, 1, 8), try_all<std::decay_t<decltype(set)>>, set, data.region(),
+                                      data.as<unsigned char>(), &counted));
+    CHECK(counted.done == 6 * lanes);
+    CHECK(counted.failed == 0);
+    std::vector<unsigned char> found(512);
+    for (const uint64_t block : {uint64_t{0}, uint64_t{5}, uint64_t{6 * lanes - 1}}) {
+      const DriveAddress where = set.locate(block);
+      rigs[where.drive]->model.read_blocks(1, where.lba, 1, found.data());
+      CHECK(stamped(found.data(), block, 1, static_cast<uint32_t>(block / lanes + 1)));
+    }
+    for (uint32_t i = 0; i < 3; ++i) CHECK(data.region(i).base == data.region().bases[i]);
+  };
+  run([](const DriveSetHandle& set) { return set; });
+  run([](const DriveSetHandle& set) { return Backwards{set}; });
+}
+
+TEST_CASE("Drives that are no set are refused") {
+  Rig one;
+  NvmeConfig config;
+  config.namespaces[0].block_bytes = 4096;
+  Rig other(config);
+  const auto why = [](std::vector<xio::host::NvmeController*> controllers, xio::host::DriveSetOptions options) {
+    try {
+      xio::host::make_drive_set(std::move(controllers), {}, options);
+    } catch (const xio::host::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  xio::host::DriveSetOptions options;
+  CHECK(why({&one.controller}, options).empty());
+  CHECK(has(why({}, options), "at least one controller"));
+  CHECK(has(why({&one.controller, &other.controller}, options), "4096 bytes, the first one 512"));
+  options.queues_per_drive = 0;
+  CHECK(has(why({&one.controller}, options), "queues_per_drive = 0 is not accepted"));
+  options.queues_per_drive = 1;
+  options.stripe_blocks = 3;
+  CHECK(has(why({&one.controller}, options), "stripe_blocks = 3 is not accepted; expected a power of two"));
+  options.stripe_blocks = 1;
+  options.queue.qid = 1;
+  CHECK(has(why({&one.controller}, options), "leave qid at 0"));
 }

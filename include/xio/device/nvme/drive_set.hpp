@@ -47,24 +47,56 @@ struct DriveSetHandle {
   }
 };
 
+/// A piece of a DriveRegion; on(drive) is that of one drive.
+struct DriveSpan {
+  const uint64_t* bases;
+  uint64_t offset;
+  uint32_t length;  ///< bytes
+  Reach reach = {};
+  Memory memory = Memory::host;
+
+  XIO_DEVICE_INLINE RegionSpan on(uint32_t drive) const { return {bases[drive] + offset, length, 0, reach, memory}; }
+};
+
+/// Memory that every drive of a set can access, at an address of its own. Made by the host
+/// (host::DriveBuffer::region()), passed to kernels by value.
+/// @snippet drive_set.cpp DriveRegion
+struct DriveRegion {
+  const uint64_t* bases;  ///< bus address for each drive, in memory that the kernel reads
+  uint64_t length;        ///< bytes
+  Memory memory = Memory::host;
+
+  /// As Region::at().
+  XIO_HOST_DEVICE constexpr DriveSpan at(uint64_t offset, uint32_t bytes) const {
+    return {bases, offset, bytes, xio::reach(offset, bytes, length), memory};
+  }
+};
+
 /// Submits commands over a DriveSetHandle. The wave's number selects the queue of each drive, so that the lanes of a
 /// wave that use one drive share one queue and submit together.
 ///
-/// @tparam S  Sharing::grid or Sharing::block; the waves that use a set always share its queues.
-template <Sharing S = Sharing::grid, class Policy = xio::Policy<>>
+/// @tparam S    Sharing::grid or Sharing::block; the waves that use a set always share its queues.
+/// @tparam Set  DriveSetHandle, or a type derived from it whose locate() and in_one_stripe() place blocks in another
+/// way
+template <Sharing S = Sharing::grid, class Policy = xio::Policy<>, class Set = DriveSetHandle>
 class DriveSet {
  public:
   static_assert(is_shared<S>, "DriveSet needs Sharing::grid or Sharing::block");
 
   /// @param wave number of the calling wave, the same in all its lanes
-  XIO_HOST_DEVICE DriveSet(const DriveSetHandle& set, uint32_t wave)
-      : set_(set), lane_queue_(wave % set.queues_per_drive) {}
+  XIO_HOST_DEVICE DriveSet(const Set& set, uint32_t wave) : set_(set), lane_queue_(wave % set.queues_per_drive) {}
 
   /// Submits one command per calling lane: read, write or another command that addresses blocks, with block addresses
   /// of the set. Lanes that use the same drive are submitted together.
+  /// @param pages   a piece of a DriveRegion, or a page source with the addresses of the drive that the command is for
+  /// @param options as of Queue::submit()
   /// @snippet drive_set.cpp submit
-  template <class Pages>
-  XIO_DEVICE DriveToken submit(const Command& command, const Pages& pages, Deadline until) {
+  template <class Pages, class Until, class CallOptions = NoOptions>
+  XIO_DEVICE DriveToken submit(const Command& command, const Pages& pages, Until until,
+                               const CallOptions& options = CallOptions()) {
+    static_assert(Policy::notifications || !CallOptions::notifies, "notify() and keep() need a policy with Notify");
+    static_assert(Policy::inbound_in_order || !CallOptions::notifies,
+                  "data may arrive after its notification: wait for the token, which flushes inbound writes");
     DriveToken result;
     if (!addresses_blocks(command) || !set_.in_one_stripe(command.lba(), command.blocks())) {
       result.token = Token::refused(Status::invalid_argument);
@@ -74,11 +106,35 @@ class DriveSet {
     bool pending = result.token.status.is_ok();
     for_each_queue(pending, result.queue, [&](uint32_t queue, uint64_t lanes) {
       const Engine one(set_.queues[queue], lanes);
-      telemetry::Off off;
-      result.token = detail::submit(one, one.callers(), command.starts_at(where.lba), pages, until,
-                                    static_cast<Notification*>(nullptr), off);
+      result.token = detail::submit(one, one.callers(), command.starts_at(where.lba), pages_on(pages, where.drive),
+                                    until, options.notified(), options.telemetry());
     });
     return result;
+  }
+
+  /// Submits one command per calling lane without waiting and without taking completions. A lane that finds its
+  /// drive's queue full gets a token refused with Status::would_block.
+  /// @snippet drive_set.cpp test
+  template <class Pages, class CallOptions = NoOptions>
+  XIO_DEVICE DriveToken try_submit(const Command& command, const Pages& pages,
+                                   const CallOptions& options = CallOptions()) {
+    return submit(command, pages, Now{}, options);
+  }
+
+  /// Reads logical blocks starting at `lba` into all of `to`; block addresses of the set. Refused as by Queue::read(),
+  /// and if the blocks do not lie in one stripe.
+  /// @snippet drive_set.cpp submit
+  template <class Until, class CallOptions = NoOptions>
+  XIO_DEVICE DriveToken read(uint64_t lba, const DriveSpan& to, Until until,
+                             const CallOptions& options = CallOptions()) {
+    return submit(nvme::read(lba, to.length >> set_.queues->block_shift), to, until, options);
+  }
+  /// Writes all of `from` to logical blocks starting at `lba`. Refused like read().
+  /// @snippet drive_set.cpp submit
+  template <class Until, class CallOptions = NoOptions>
+  XIO_DEVICE DriveToken write(uint64_t lba, const DriveSpan& from, Until until,
+                              const CallOptions& options = CallOptions()) {
+    return submit(nvme::write(lba, from.length >> set_.queues->block_shift), from, until, options);
   }
 
   /// Waits for the token of each calling lane.
@@ -93,7 +149,46 @@ class DriveSet {
     return status;
   }
 
+  /// Polls once: returns Status::pending if the operation of the calling lane has not ended yet.
+  /// @snippet drive_set.cpp test
+  XIO_DEVICE Status test(const DriveToken& token) {
+    static_assert(Policy::inbound_in_order,
+                  "data may arrive after its completion: use wait(), which flushes inbound writes");
+    Status status = token.token.status;
+    for_each_queue(token.token.submitted(), token.queue, [&](uint32_t queue, uint64_t lanes) {
+      const Engine one(set_.queues[queue], lanes);
+      const Callers<S> group = one.callers();
+      one.ring(group);
+      status = detail::test(one, group, token.token);
+    });
+    return status;
+  }
+
+  /// Takes the available completions and records them, without waiting: of this wave's queue of each drive. Returns
+  /// how many.
+  /// @snippet drive_set.cpp test
+  template <class CallOptions = NoOptions>
+  XIO_DEVICE uint32_t drain(const CallOptions& options = CallOptions()) {
+    static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
+    uint32_t taken = 0;
+    for (uint32_t drive = 0; drive < set_.drives; ++drive) {
+      const Engine one(set_.queues[drive * set_.queues_per_drive + lane_queue_], 0);
+      const Callers<S> group = one.callers();
+      const uint32_t now = one.drain(group, options.telemetry());
+      if (now == 0) protocol::help<false>(one, group);
+      taken += now;
+    }
+    return taken;
+  }
+
  private:
+  /// The data of a command for one drive.
+  template <class Pages>
+  XIO_DEVICE_INLINE static const Pages& pages_on(const Pages& pages, uint32_t) {
+    return pages;
+  }
+  XIO_DEVICE_INLINE static RegionSpan pages_on(const DriveSpan& span, uint32_t drive) { return span.on(drive); }
+
   /// Of one queue: the lanes that use it are known here, and need not be looked for by a Queue.
   using Engine = QueueEngine<S, Policy, InMemory>;
 
@@ -110,7 +205,7 @@ class DriveSet {
     }
   }
 
-  DriveSetHandle set_;
+  Set set_;
   uint32_t lane_queue_;
 };
 

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief Creates the queues of a set of drives, and memory that all of them can access.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xio/config.hpp>
+#include <xio/device/nvme/drive_set.hpp>
+#include <xio/host/error.hpp>
+#include <xio/host/memory.hpp>
+#include <xio/host/memory/executor.hpp>
+#include <xio/host/nvme/controller.hpp>
+#include <xio/host/power_of_two.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+/// @addtogroup host_nvme
+/// @{
+
+/// Requested properties of a drive set.
+struct DriveSetOptions {
+  QueueOptions queue;             ///< of every queue; its `qid` is 0
+  uint32_t queues_per_drive = 1;  ///< at least 1; waves with different numbers use different ones
+  uint32_t stripe_blocks = 8;     ///< logical blocks in a stripe: a power of two
+};
+
+/// Memory of the first controller that all controllers of a set can access. Must not outlive the set.
+class DriveBuffer {
+ public:
+  void* data() const { return memory_.data(); }
+  size_t size() const { return memory_.size(); }
+  template <class T>
+  T* as(size_t offset = 0) const {
+    return memory_.as<T>(offset);
+  }
+  /// For kernels, passed by value.
+  nvme::DriveRegion region() const { return region_; }
+  /// The memory for one drive, for queues of its own.
+  Region region(uint32_t drive) const {
+    Region one = memory_.region();
+    if (drive != 0) one.base = mapped_.at(drive - 1).bus();
+    return one;
+  }
+
+ private:
+  friend class NvmeDriveSet;
+  DmaBuffer memory_;
+  std::vector<DmaBuffer> mapped_;  // for the controllers after the first one
+  DmaBuffer bases_;
+  nvme::DriveRegion region_{};
+};
+
+/// Queues on several controllers for nvme::DriveSet. The controllers must outlive it. Made by make_drive_set().
+class NvmeDriveSet {
+ public:
+  NvmeDriveSet(std::vector<NvmeController*> controllers, Executor executor, const DriveSetOptions& options)
+      : controllers_(std::move(controllers)), executor_(std::move(executor)) {
+    if (controllers_.empty()) throw Error("a drive set needs at least one controller");
+    if (options.queues_per_drive == 0) throw Error("queues_per_drive = 0 is not accepted; expected at least 1");
+    if (!is_power_of_two(options.stripe_blocks))
+      throw Error("stripe_blocks = " + std::to_string(options.stripe_blocks) +
+                  " is not accepted; expected a power of two");
+    if (options.queue.qid != 0) throw Error("a drive set chooses the identifiers of its queues: leave qid at 0");
+    const auto drives = static_cast<uint32_t>(controllers_.size());
+    handles_ = share(uint64_t{drives} * options.queues_per_drive * sizeof(nvme::QueueHandle));
+    for (NvmeController* const one : controllers_)
+      for (uint32_t i = 0; i < options.queues_per_drive; ++i) {
+        queues_.push_back(one->create_queue(on(executor_, options.queue)));
+        handles_.as<nvme::QueueHandle>()[queues_.size() - 1] = queues_.back().handle();
+      }
+    check_alike(options.queues_per_drive);
+    handle_.queues = executor_.address(handles_.as<const nvme::QueueHandle>());
+    handle_.drives = drives;
+    handle_.queues_per_drive = options.queues_per_drive;
+    while (options.stripe_blocks >> handle_.stripe_shift > 1) ++handle_.stripe_shift;
+  }
+
+  /// For kernels, passed by value; valid as long as this object, and until a controller is reset.
+  nvme::DriveSetHandle handle() const { return handle_; }
+  const Executor& executor() const { return executor_; }
+  /// All queues of drive 0, then those of drive 1, and so on.
+  const std::vector<NvmeQueue>& queues() const { return queues_; }
+  /// Capacity: as many whole stripes as the smallest drive holds, on each.
+  uint64_t blocks() const {
+    uint64_t least = ~uint64_t{0};
+    for (const NvmeQueue& one : queues_) least = std::min(least, one.handle().namespace_blocks);
+    return (least >> handle_.stripe_shift << handle_.stripe_shift) * handle_.drives;
+  }
+  uint32_t block_bytes() const { return 1u << queues_.front().handle().block_shift; }
+
+  /// Zeroed memory that the kernels and every controller of the set can access. Throws Error where a controller cannot
+  /// access the first one's memory (NvmeTransport::map_memory()).
+  /// @param bytes  rounded up to pages
+  DriveBuffer allocate(size_t bytes) const {
+    constexpr size_t page = 65536;  // at least that of the CPU and of every controller
+    DriveBuffer made;
+    made.memory_ =
+        executor_.share(controllers_.front()->transport().allocate(whole(bytes == 0 ? 1 : bytes, page), page));
+    made.bases_ = share(controllers_.size() * sizeof(uint64_t));
+    auto* const bases = made.bases_.as<uint64_t>();
+    bases[0] = made.memory_.bus();
+    for (size_t i = 1; i < controllers_.size(); ++i) {
+      made.mapped_.push_back(
+          controllers_[i]->transport().map_memory(made.memory_.data(), made.memory_.size(), nullptr));
+      bases[i] = made.mapped_.back().bus();
+    }
+    made.region_ = {executor_.address(static_cast<const uint64_t*>(bases)), made.memory_.size(),
+                    made.memory_.region().memory};
+    return made;
+  }
+
+ private:
+  static size_t whole(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+  DmaBuffer share(size_t bytes) const {
+    constexpr size_t page = 4096;
+    return executor_.share(controllers_.front()->allocate(whole(bytes, page)));
+  }
+
+  void check_alike(uint32_t queues_per_drive) const {
+    for (size_t i = 0; i < queues_.size(); ++i)
+      if (queues_[i].handle().block_shift != queues_.front().handle().block_shift)
+        throw Error("the drives of a set need blocks of one size: " +
+                    controllers_[i / queues_per_drive]->transport().description() + " has " +
+                    std::to_string(1u << queues_[i].handle().block_shift) + " bytes, the first one " +
+                    std::to_string(block_bytes()));
+  }
+
+  std::vector<NvmeController*> controllers_;
+  Executor executor_;
+  DmaBuffer handles_;
+  std::vector<NvmeQueue> queues_;
+  nvme::DriveSetHandle handle_{};
+};
+
+/// Creates queues for a DriveSet: `options.queues_per_drive` on each controller, for kernels of `executor`.
+///
+/// Throws Error if the drives' blocks differ in size, and what NvmeController::create_queue() throws.
+/// @snippet drive_set.cpp make_drive_set
+inline NvmeDriveSet make_drive_set(std::vector<NvmeController*> controllers, Executor executor,
+                                   const DriveSetOptions& options = {}) {
+  return {std::move(controllers), std::move(executor), options};
+}
+
+/// @}
+}  // namespace host
+
+XIO_NAMESPACE_END
