@@ -33,6 +33,8 @@ void __cudaRegisterFunction(void** program, const char* host, char*, const char*
                             int*) {
   played::add_kernel(program, host, name);
 }
+/// The kernels have their constant tables from the module; the host's copies are for copies by symbol.
+void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
 unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, size_t shared, void* stream) {
   played::push_configuration(grid, block, shared, stream);
   return played::success;
