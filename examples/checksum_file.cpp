@@ -37,11 +37,11 @@ int main(int argc, char** argv) {
     if (example::argument(argc, argv, 3, "") == "damage") bytes[bytes.size() / 2] ^= 1;
     const TemporaryFile image{std::filesystem::temp_directory_path() / ("checksum_file." + std::to_string(::getpid()))};
     std::ofstream(image.path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    auto transport = example::open(kind + (kind == "emulated" ? ":size=1G" : ":image=" + image.path.string()));
-    if (auto* model = dynamic_cast<xio::emulation::NvmeController*>(transport.get()))
-      model->write_blocks(1, 0, bytes.size() / 512, bytes.data());
+    const xio::host::OpenedNvme drive =
+        xio::host::open_nvme(kind + (kind == "emulated" ? ":size=1G" : ":image=" + image.path.string()));
+    if (drive.emulated != nullptr) drive.emulated->write_blocks(1, 0, bytes.size() / 512, bytes.data());
 
-    xio::host::NvmeController controller(std::move(transport));
+    xio::host::NvmeController& controller = *drive.controller;
     const xio::host::NvmeQueue queue = controller.create_queue();
     const xio::simt::Grid grid = xio::simt::Grid::of_waves(/*blocks*/ 2, /*waves*/ 2, /*wave_size*/ 32);
     const xio::host::DmaBuffer data = controller.allocate(size_t{grid.blocks} * grid.threads_per_block * 4096);

@@ -53,7 +53,8 @@ bool copy_with(xio::host::NvmeController& controller, uint32_t blocks) {
 
 int main(int argc, char** argv) {
   return example::run([&] {
-    xio::host::NvmeController controller(example::open(example::argument(argc, argv, 1, "qemu")));
+    const xio::host::OpenedNvme drive = xio::host::open_nvme(example::argument(argc, argv, 1, "qemu"));
+    xio::host::NvmeController& controller = *drive.controller;
     const auto blocks = static_cast<uint32_t>(std::stoul(example::argument(argc, argv, 2, "8")));
     return xio::emulation::all_kits([&](auto kit) { return copy_with<decltype(kit)>(controller, blocks); });
   });

@@ -13,7 +13,8 @@
 
 int main(int argc, char** argv) {
   return example::run([&] {
-    xio::host::NvmeController controller(example::open(example::argument(argc, argv, 1, "qemu")));
+    const xio::host::OpenedNvme drive = xio::host::open_nvme(example::argument(argc, argv, 1, "qemu"));
+    xio::host::NvmeController& controller = *drive.controller;
     const uint64_t first_lba = std::stoull(example::argument(argc, argv, 2, "0"));
     const xio::host::NvmeQueue queue = controller.create_queue();
     const xio::nvme::QueueHandle handle = queue.handle();

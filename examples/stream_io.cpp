@@ -22,7 +22,8 @@ void consume(const uint64_t* words, uint64_t count, uint64_t* right) { stream_co
 
 int main(int argc, char** argv) {
   return example::run([&] {
-    xio::host::NvmeController controller(example::open(example::argument(argc, argv, 1, "qemu")));
+    const xio::host::OpenedNvme drive = xio::host::open_nvme(example::argument(argc, argv, 1, "qemu"));
+    xio::host::NvmeController& controller = *drive.controller;
     const auto blocks = static_cast<uint32_t>(std::stoul(example::argument(argc, argv, 2, "256")));
     const xio::host::NvmeQueue queue = controller.create_queue();
     const xio::nvme::QueueHandle handle = queue.handle();
