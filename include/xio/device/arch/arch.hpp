@@ -217,6 +217,13 @@ XIO_DEVICE_INLINE T* in_global(T* pointer) {
   return pointer;
 }
 
+/// What lies at an address in global memory, and is not written as long as the kernel runs: an AMD GPU loads it into
+/// scalar registers where all lanes name the same address.
+template <class T>
+XIO_DEVICE_INLINE const T* unchanging(uint64_t address) {
+  return reinterpret_cast<const T*>(address);
+}
+
 /// Whether the calling lane is in `mask`, which is the same in all lanes.
 XIO_DEVICE bool is_in(uint64_t mask) { return (static_cast<LaneMask>(mask) >> lane() & 1) != 0; }
 

@@ -52,6 +52,12 @@ XIO_DEVICE_INLINE T* in_global(T* pointer) {
   return (T*)(__attribute__((address_space(1))) T*)reinterpret_cast<uintptr_t>(pointer);
 }
 
+/// A number alone would be an address of any memory, and be loaded from by each lane.
+template <class T>
+XIO_DEVICE_INLINE const T* unchanging(uint64_t address) {
+  return (const T*)(const __attribute__((address_space(4))) T*)address;
+}
+
 template <Scope S, class T>
 XIO_DEVICE_INLINE T load(const T* from) {
   return __hip_atomic_load(detail::global(from), __ATOMIC_RELAXED, detail::HipScope<S>::value);
