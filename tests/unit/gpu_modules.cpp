@@ -106,6 +106,22 @@ TEST_CASE("a program without kernels for this GPU says which one it is", "[gpu]"
         "cuModuleLoadDataEx (line 3: unknown directive): some driver error");
 }
 
+TEST_CASE("kernels that are linked with bitcode of another ABI are refused", "[gpu]") {
+  on_both([](const fake_gpu::Machine&, const std::shared_ptr<GpuRuntime>& gpu) {
+    const auto error = [&](const std::string& text) {
+      return error_of([&] { const GpuModule module(gpu, text.c_str(), text.size() + 1); });
+    };
+    const std::string own = std::to_string(XIO_ABI_NUMBER);
+    CHECK(error("an image with xio_device_abi_" + own) == "");
+    CHECK(error("xio_device_abi_" + own + std::string(1, 0) + "xio_device_abi_" + own + ";") == "");
+    CHECK(error("an image with xio_device_abi_") == "");
+    const std::string refusal =
+        "these kernels are linked with bitcode of xio's ABI " + own + "1, and this program has ABI " + own;
+    CHECK(contains(error("an image with xio_device_abi_" + own + "1"), refusal));
+    CHECK(contains(error(".global xio_device_abi_" + own + "; .global xio_device_abi_" + own + "1;"), refusal));
+  });
+}
+
 TEST_CASE("of a bundle, a GPU gets the code for its own target, or else for its generic one", "[gpu]") {
   const fake_gpu::Machine machine;
   const auto chosen = [&](const char* target, const std::vector<std::string>& entries) {

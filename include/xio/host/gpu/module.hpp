@@ -14,6 +14,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/gpu/device_abi.hpp>
 #include <xio/host/gpu/runtime.hpp>
 #include <xio/host/gpu/wave_budget.hpp>
 #include <xio/host/wait.hpp>
@@ -114,9 +115,12 @@ class GpuModule {
   /// @param image  a code object, a fat binary (of clang-offload-bundler or nvcc) that includes this GPU as a target,
   ///               or null-terminated PTX text
   /// @param bytes  of the image, a terminating null included
-  /// @throws Error if it contains no code for this GPU, is cut short, or the driver is too old for it
-  GpuModule(std::shared_ptr<GpuRuntime> gpu, const void* image, size_t bytes)
-      : gpu_(std::move(gpu)), module_(gpu_->load_module(image, bytes)) {}
+  /// @throws Error if it contains no code for this GPU, is cut short, or the driver is too old for it, and as
+  ///         check_device_abi()
+  GpuModule(std::shared_ptr<GpuRuntime> gpu, const void* image, size_t bytes) : gpu_(std::move(gpu)) {
+    check_device_abi(image, bytes);
+    module_ = gpu_->load_module(image, bytes);
+  }
   GpuModule(const GpuModule&) = delete;
   GpuModule& operator=(const GpuModule&) = delete;
   ~GpuModule() { gpu_->unload_module(module_); }
@@ -132,7 +136,7 @@ class GpuModule {
 
  private:
   std::shared_ptr<GpuRuntime> gpu_;
-  void* module_;
+  void* module_ = nullptr;
 };
 
 /// @}
