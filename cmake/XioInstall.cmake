@@ -11,14 +11,16 @@ set(xio_data_dir ${CMAKE_INSTALL_DATADIR}/xio)
 set(xio_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/xio)
 set(xio_pkgconfig_dir ${CMAKE_INSTALL_DATADIR}/pkgconfig)
 
-install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
+  PATTERN "*.cpp" PATTERN "*.inc")
 install(TARGETS xio xio_host xio_emulation EXPORT xioTargets)
 install(EXPORT xioTargets NAMESPACE xio:: DESTINATION ${xio_package_dir} COMPONENT dev)
 export(EXPORT xioTargets NAMESPACE xio:: FILE ${PROJECT_BINARY_DIR}/xioTargets.cmake)
 configure_package_config_file(cmake/xioConfig.cmake.in ${PROJECT_BINARY_DIR}/xioConfig.cmake
   INSTALL_DESTINATION ${xio_package_dir} NO_SET_AND_CHECK_MACRO)
 configure_file(cmake/xioConfigVersion.cmake.in ${PROJECT_BINARY_DIR}/xioConfigVersion.cmake @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/xioConfig.cmake ${PROJECT_BINARY_DIR}/xioConfigVersion.cmake
+configure_file(cmake/XioBitcode.cmake ${PROJECT_BINARY_DIR}/XioBitcode.cmake COPYONLY)
+install(FILES ${PROJECT_BINARY_DIR}/xioConfig.cmake ${PROJECT_BINARY_DIR}/xioConfigVersion.cmake cmake/XioBitcode.cmake
   DESTINATION ${xio_package_dir} COMPONENT dev)
 
 # The folder of the headers seen from that of xio.pc: the installation may be moved.
@@ -48,6 +50,9 @@ if(XIO_BUILD_BENCH)
   # What the budget tests have counted, for xio-vendors.
   install(DIRECTORY ${PROJECT_BINARY_DIR}/tests/codegen/counts DESTINATION ${xio_data_dir} COMPONENT tools OPTIONAL)
 endif()
+
+install(DIRECTORY ${PROJECT_BINARY_DIR}/bitcode DESTINATION ${xio_data_dir} COMPONENT tools OPTIONAL
+  FILES_MATCHING PATTERN "*.bc" PATTERN "*.ltoir")
 
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")

@@ -11,6 +11,13 @@ xio_register_tool_test("" NAME install.consumer LABELS install TIMEOUT 300
 xio_register_tool_test("" NAME install.components LABELS install TIMEOUT 600
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/components.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
     ${XIO_TESTS_BINARY_DIR}/install-components ${XIO_TESTS_CXX})
+set(missing "")
+if(NOT XIO_HIP_CLANG_PATH)
+  set(missing "${XIO_HIP_CLANG} is not installed (Debian: clang-19)")
+endif()
+xio_register_tool_test("${missing}" NAME install.bitcode LABELS install
+  COMMAND ${CMAKE_CURRENT_LIST_DIR}/bitcode.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-bitcode ${XIO_TESTS_CXX}
+    ${XIO_HIP_CLANG_PATH})
 # The reference is installed where it was built: all of it, or nothing.
 set_tests_properties(install.consumer install.components PROPERTIES DEPENDS docs.doxygen)
 xio_register_test(NAME install.left_out LABELS install once nightly TIMEOUT 600
