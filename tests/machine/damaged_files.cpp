@@ -143,6 +143,20 @@ TEST_CASE("A damaged code object is an error, and no crash") {
   damage(CodeObject().write());
 }
 
+TEST_CASE("A target is known by each of its names") {
+  const auto named = [](const std::string& target) {
+    CodeObject object;
+    const std::string old = "amdgcn-amd-amdhsa--gfx942";
+    object.metadata.replace(object.metadata.find(old) - 1, old.size() + 1,
+                            "\xd9" + std::string(1, static_cast<char>(target.size())) + target);
+    return loading(object.write());
+  };
+  CHECK(named("amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-") == "");
+  CHECK(named("amdgpu9.42-amd-amdhsa-unknown-gfx942") == "");
+  CHECK(named("amdgpu9.42-amd-amdhsa-unknown-gfx942:xnack+") == "");
+  CHECK(contains(named("amdgpu9.42-amd-amdhsa-unknown-gfx943"), "code for gfx943: there are models of"));
+}
+
 TEST_CASE("What is wrong with a code object is said") {
   struct Row {
     const char* text;

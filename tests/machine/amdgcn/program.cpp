@@ -22,11 +22,16 @@ constexpr uint32_t most_argument_bytes = 64 << 10;
 constexpr uint32_t most_shared_bytes = 1 << 20;
 constexpr uint32_t most_private_bytes = 1 << 20;
 
-/// Target in a name such as "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-".
+/// Target in a name such as "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", or "amdgpu9.42-amd-amdhsa-unknown-gfx942" as
+/// newer compilers write it.
 std::string target_name(const std::string& text) {
-  const size_t dashes = text.find("--");
-  if (dashes == std::string::npos) return text;
-  return text.substr(dashes + 2, text.find(':', dashes) - dashes - 2);
+  for (const std::string before : {"--", "-unknown-"}) {
+    const size_t at = text.find(before);
+    if (at == std::string::npos) continue;
+    const size_t begin = at + before.size();
+    return text.substr(begin, text.find(':', begin) - begin);
+  }
+  return text;
 }
 
 void relocate(const ElfFile& file, uint8_t* image, uint64_t image_bytes) {
