@@ -21,6 +21,12 @@ file(MAKE_DIRECTORY ${binary_dir})
 set(common -std=c++17 -O3 --cuda-device-only "-D__host__=__attribute__((host))" "-D__device__=__attribute__((device))"
   "-D__global__=__attribute__((global))" -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR})
 
+set(python ${XIO_CACHE}/triton/bin/python)
+set(no_triton "")
+if(NOT EXISTS ${python})
+  set(no_triton "no triton (scripts/triton-env)")
+endif()
+
 xio_add_test(abi/run OWN_MAIN NO_TEST LIBS machine)
 
 # One GPU by day, whose bitcode is built with everything else.
@@ -56,7 +62,15 @@ foreach(gpu IN LISTS XIO_BITCODE_TARGETS)
   xio_register_tool_test("${missing}" NAME abi.names.${gpu} LABELS ${labels}
     COMMAND ${dir}/names.py ${bitcode} ${PROJECT_SOURCE_DIR}/include/xio/device/abi/xio_device.h ${XIO_LLVM_NM}
       ${XIO_BITCODE_CLANG} -I${PROJECT_SOURCE_DIR}/include)
-  set(tests abi.run.${gpu} abi.names.${gpu})
+  # The model knows the 16-bit registers of newer compilers' code for RDNA not yet.
+  set(run $<TARGET_FILE:abi-run>)
+  if(gpu MATCHES "^gfx1")
+    set(run "")
+  endif()
+  string(REPLACE "sm_70" "sm_90" triton_gpu ${gpu})
+  xio_register_tool_test("${no_triton}" NAME abi.triton.${triton_gpu} LABELS abi machine once nightly
+    COMMAND ${python} ${dir}/gather.py ${triton_gpu} ${bitcode} ${run})
+  set(tests abi.run.${gpu} abi.names.${gpu} abi.triton.${triton_gpu})
   if(gpu STREQUAL gfx942)
     xio_register_tool_test("${missing}" NAME abi.sizes.${gpu} LABELS ${labels}
       COMMAND ${dir}/sizes.py ${binary_dir}/sizes ${XIO_LLVM_LINK} ${XIO_LLVM_OPT} ${XIO_LLVM_LLC} ${gpu} ${bitcode}

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 /// @file
-/// @brief run PROGRAM: kernels that are linked with the bitcode drive the in-process controller and NICs, executed by
-/// the model of their GPU.
+/// @brief run PROGRAM [WARPS BLOCKS]: kernels that are linked with the bitcode drive the in-process controller and
+/// NICs, executed by the model of their GPU; with WARPS and BLOCKS the kernel of triton.py.
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -12,29 +13,23 @@
 #include <string>
 #include <vector>
 
+#include <abi/drive.hpp>
 #include <abi/work.hpp>
 #include <machine/core/load.hpp>
 #include <scenarios/arena.hpp>
-#include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/emulation/rdma/kits.hpp>
 #include <xio/host/emulation/rdma/nic.hpp>
 #include <xio/host/gpu/device_abi.hpp>
-#include <xio/host/nvme/controller.hpp>
 #include <xio/vendors/rdma/traits.hpp>
 
 namespace {
 
+using abi_tests::Drive;
+using abi_tests::host_memory;
 using abi_tests::NvmeWork;
 using abi_tests::RdmaWork;
 using machine::MemoryKind;
 using scenarios::Arena;
-
-constexpr uint32_t depth = 16;
-
-/// Kind of host memory. Targets without system-scope stores need memory that their L2 does not hold.
-MemoryKind host_memory(const std::string& target) {
-  return target == "gfx90a" || target.compare(0, 5, "gfx11") == 0 ? MemoryKind::uncached : MemoryKind::host;
-}
 
 struct Shape {
   uint32_t blocks;
@@ -74,32 +69,12 @@ std::string launch(machine::Gpu& gpu, const std::string& kernel, Shape shape, ui
 
 /// @param workers threads that work, and say so
 std::string run_nvme(machine::Gpu& gpu, const std::string& kernel, Shape shape, uint32_t workers, uint64_t seed) {
-  Arena arena;
-  const MemoryKind kind = host_memory(gpu.target());
-  const auto allocate = [&](MemoryKind of, const char* name) {
-    return [&arena, of, name](size_t bytes, size_t alignment) {
-      void* const at = arena.allocate(bytes, alignment < 4096 ? 4096 : alignment, of, name);
-      return xio::host::DmaBuffer(at, reinterpret_cast<uint64_t>(at), bytes, nullptr);
-    };
-  };
-  xio::emulation::NvmeConfig config;
-  config.execution = xio::emulation::NvmeExecution::stepped;
-  config.memory = arena.source(kind, "controller");
-  auto owned = std::make_unique<xio::emulation::NvmeController>(config);
-  xio::emulation::NvmeController& device = *owned;
-  xio::host::NvmeController controller(std::move(owned));
-  xio::host::QueueOptions options;
-  options.depth = depth;
-  options.clock_hz = 100'000'000;
-  options.allocate_state = allocate(MemoryKind::local, "state");
-  const xio::host::NvmeQueue queue = controller.create_queue(options);
-  const xio::host::DmaBuffer data = controller.allocate(size_t{workers + 3} / 4 * 4096);
-
-  auto* const handle = arena.make<xio::nvme::QueueHandle>(1, MemoryKind::local, "handle");
-  *handle = queue.handle();
+  Drive drive(gpu);
+  Arena& arena = drive.arena;
+  const xio::host::DmaBuffer data = drive.allocate(size_t{workers + 3} / 4 * 4096);
   const uint32_t pages = (workers + 3) / 4;
   NvmeWork work{};
-  work.queue = reinterpret_cast<uint64_t>(handle);
+  work.queue = drive.handle();
   work.data = data.as<unsigned long long>();
   work.bus = data.bus();
   work.pages = arena.make<unsigned long long>(pages, MemoryKind::local, "pages");
@@ -109,18 +84,61 @@ std::string run_nvme(machine::Gpu& gpu, const std::string& kernel, Shape shape, 
   work.bad = arena.make<unsigned>(workers, MemoryKind::local, "results");
   std::memset(work.bad, 0xff, workers * sizeof *work.bad);
   work.threads = workers;
-  work.depth = depth;
-  arena.map(gpu.memory);
-  for (const uint32_t* bell : {handle->sq_doorbell, handle->cq_doorbell})
-    gpu.memory.add(bell, sizeof *bell, MemoryKind::registers, "doorbell");
+  work.depth = Drive::depth;
   // Of a controller that takes its time the queue is full first.
-  uint32_t idle = kernel == "nvme_refused" ? 5000 : 0;
-  gpu.step_devices = [&](machine::Random& random) {
-    if (idle != 0 && --idle != 0) return false;
-    device.step(random.one_in(2) ? 1 + random.below(3) : ~0u);
-    return true;
-  };
+  drive.map(gpu, kernel == "nvme_refused" ? 5000 : 0);
   return launch(gpu, kernel, shape, seed, work);
+}
+
+/// The kernel of triton.py: blocks in descending order, by as many commands, and the sum of the words of each.
+std::string run_gather(machine::Gpu& gpu, uint32_t warps, uint32_t blocks, uint64_t seed) {
+  constexpr uint32_t words = abi_tests::words;
+  Drive drive(gpu);
+  const xio::host::DmaBuffer data = drive.allocate(size_t{blocks} * abi_tests::block_bytes);
+  std::vector<uint64_t> medium(size_t{blocks} * words);
+  for (size_t i = 0; i < medium.size(); ++i) medium[i] = i * 0x9e3779b97f4a7c15;
+  drive.device().write_blocks(1, 0, blocks, medium.data());
+  struct {
+    uint64_t queue;
+    void* data;
+    uint64_t bus;
+    uint64_t* pieces;
+    uint64_t* told;
+    uint32_t* bad;
+    uint64_t* sums;
+    void* scratch[2];  // Triton's own
+  } arguments{drive.handle(),
+              data.data(),
+              data.bus(),
+              drive.arena.make<uint64_t>(3 * blocks, MemoryKind::local, "pieces"),
+              drive.arena.make<uint64_t>(2, MemoryKind::local, "told"),
+              drive.arena.make<uint32_t>(1, MemoryKind::local, "bad"),
+              drive.arena.make<uint64_t>(blocks, MemoryKind::local, "sums"),
+              {}};
+  *arguments.bad = ~0u;
+  drive.map(gpu, 0);
+  machine::Launch launch;
+  launch.block.x = warps * gpu.wave_size();
+  launch.arguments = &arguments;
+  launch.argument_bytes = sizeof arguments;
+  std::string error;
+  try {
+    gpu.start(seed);
+    gpu.run("gather", launch);
+    if (*arguments.bad != 0) error = "status " + std::to_string(*arguments.bad);
+  } catch (const machine::Fault& fault) {
+    error = fault.what();
+  }
+  for (uint32_t i = 0; i < blocks && error.empty(); ++i) {
+    uint64_t sum = 0;
+    for (uint32_t word = 0; word < words; ++word) sum += medium[(blocks - 1 - i) * words + word];
+    if (arguments.sums[i] != sum) error = "block " + std::to_string(i) + " has another sum";
+  }
+  const uint64_t commands = drive.device().statistics().queues.at(1).commands;
+  if (error.empty() && commands != blocks) error = std::to_string(commands) + " commands for " + std::to_string(blocks);
+  gpu.step_devices = nullptr;
+  gpu.memory.clear();
+  return error;
 }
 
 template <class Kit>
@@ -179,7 +197,7 @@ std::string run_rdma(machine::Gpu& gpu, uint64_t seed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 2 && argc != 4) return 2;
   int failed = 0;
   try {
     std::ifstream file(argv[1], std::ios::binary);
@@ -195,6 +213,11 @@ int main(int argc, char** argv) {
       std::printf("%s, seed %llu: %s\n", name.c_str(), static_cast<unsigned long long>(seed), error.c_str());
       ++failed;
     };
+    if (argc == 4) {
+      const auto number = [&](int i) { return static_cast<uint32_t>(std::strtoul(argv[i], nullptr, 10)); };
+      for (uint64_t seed = 0; seed <= 4; ++seed) tell("gather", seed, run_gather(*gpu, number(2), number(3), seed));
+      return failed == 0 ? 0 : 1;
+    }
     struct Case {
       const char* kernel;
       Shape shape;
