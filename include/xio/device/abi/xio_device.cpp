@@ -47,21 +47,13 @@ XIO_DEVICE_INLINE Options<true> notify(xio_address notification) {
   return Options<>().notify(reinterpret_cast<Notification*>(notification));
 }
 
-XIO_DEVICE_INLINE xio_status pack(Status status) { return protocol::pack(status); }
+XIO_DEVICE_INLINE xio_status pack(Status status) { return status.pack(); }
 
-// Bit 63: refused, with the status below. Else 48 bits of the last ticket and 15 of the number of commands.
-XIO_DEVICE_INLINE xio_token pack(const Token& token, xio_until until) {
-  if (token.submitted()) return (token.last & 0xffffffffffff) << 15 | (token.count & 0x7fff);
-  const bool impatient = until == XIO_NOW && token.status == Status::timed_out;
-  return uint64_t{1} << 63 | pack(impatient ? Status(Status::would_block) : token.status);
+XIO_DEVICE_INLINE xio_token pack(Token token, xio_until until) {
+  if (until == XIO_NOW && token.status == Status::timed_out) token.status = Status::would_block;
+  return token.pack();
 }
-XIO_DEVICE_INLINE Token unpack(xio_token packed) {
-  if ((packed >> 63) != 0) return Token::refused(protocol::unpack(static_cast<uint32_t>(packed)));
-  Token token;
-  token.last = packed >> 15;
-  token.count = static_cast<uint32_t>(packed & 0x7fff);
-  return token;
-}
+XIO_DEVICE_INLINE Token unpack(xio_token packed) { return Token::unpack(packed); }
 
 template <Sharing S, class Pages>
 XIO_DEVICE_INLINE xio_token submit(xio_address queue, const nvme::Command& command, const Pages& pages,
