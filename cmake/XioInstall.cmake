@@ -51,6 +51,9 @@ if(XIO_BUILD_BENCH)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/tests/codegen/counts DESTINATION ${xio_data_dir} COMPONENT tools OPTIONAL)
 endif()
 
+if(TARGET xio-host-library)
+  install(TARGETS xio-host-library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tools OPTIONAL)
+endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/bitcode DESTINATION ${xio_data_dir} COMPONENT tools OPTIONAL
   FILES_MATCHING PATTERN "*.bc" PATTERN "*.ltoir")
 

@@ -98,7 +98,7 @@ def classes_of_headers(project):
     for folder, _, names in os.walk(os.path.join(project, "include/xio")):
         if os.path.basename(folder) in ("amdgcn", "nvptx"):
             continue
-        for name in names:
+        for name in (name for name in names if name.endswith((".hpp", ".h"))):
             internal = False
             for line in read(os.path.join(folder, name)).split("\n"):
                 if line.startswith("namespace "):

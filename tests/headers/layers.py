@@ -33,6 +33,7 @@ BELOW = {
     "host/simt": SETUP + ["host/gpu"],
     "host/nvme": SETUP + ["host/gpu", "host/memory", "device/queue", "device/nvme", "vendors/nvme"],
     "host/rdma": SETUP + ["host/gpu", "host/memory", "device/queue", "device/rdma", "vendors/*"],
+    "host/c": SETUP + ["host/gpu", "host/memory", "host/nvme"],
     "host/emulation": SETUP + ["host/memory"],
     "host/emulation/nvme": SETUP + ["host/memory", "host/nvme", "host/emulation", "vendors/nvme"],
     "host/emulation/rdma": SETUP + ["host/memory", "host/rdma", "host/emulation", "device/rdma", "vendors/*"],
@@ -54,8 +55,8 @@ TARGET_HOMES = ("device/arch",)
 FIBRES = "xio/host/simt/fibre.hpp"
 MACROS = re.compile(r"\s*#\s*define\s+(\w+)")
 MACRO_HOMES = ("xio/config.hpp", "xio/version.hpp")
-# C has no templates: calls are declared and defined once for each sharing and each vendor.
-C_HOMES = ("device/abi",)
+# C has no templates and no attributes: calls are declared once for each sharing, vendor and compiler.
+C_HOMES = ("device/abi", "host/c")
 # Together three quarters as long as all that a program with queues needs: xio/host/files.hpp, std::printf and builtins do without.
 LONG = re.compile(r"\s*#\s*include\s+<((?:io|i|o|f|s)stream|ios|iomanip|locale|codecvt|filesystem|regex|future|random|\w*intrin\.h)>")
 

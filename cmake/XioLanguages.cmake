@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Bitcode of this build, which is installed where it was made: the target bitcode makes all of it, bitcode-<gpu> one.
+# What kernels and programs of other languages need, installed where it was made: the target bitcode makes all bitcode, bitcode-<gpu> one,
+# and xio-host-library the host side in C.
+
+add_library(xio-host-library SHARED EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/include/xio/host/c/xio_host.cpp)
+target_link_libraries(xio-host-library PRIVATE xio_build_options xio_emulation ${CMAKE_DL_LIBS})
+set_target_properties(xio-host-library PROPERTIES OUTPUT_NAME xio_host VERSION ${PROJECT_VERSION} SOVERSION 1
+  CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/host)
 
 if(NOT XIO_HIP_CLANG_PATH)
   xio_left_out("bitcode for kernels of other languages" "${XIO_HIP_CLANG} is not installed (Debian: clang-19)")

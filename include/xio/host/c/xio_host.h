@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef XIO_HOST_H
+#define XIO_HOST_H
+
+/// @file
+/// @brief The host side in plain C, for programs of other languages: libxio_host.so.
+///
+/// Opens drives and GPUs, creates queues and buffers, and launches kernels that call queues (xio/device/abi). What a
+/// call has created belongs to the caller, who gives it back to the call `..._close`; null may be given back, too. A
+/// queue, a buffer or a kernel keeps what it needs, so that the order does not matter. Objects may be used by several
+/// threads, each by one at a time.
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// @addtogroup host_c
+/// @{
+
+/** Version of this interface: raised when calls are added. A call keeps its name as long as what it does. */
+#define XIO_HOST_VERSION 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define XIO_HOST_CALL __attribute__((visibility("default")))
+#else
+#define XIO_HOST_CALL
+#endif
+
+/** How a call has ended. Every call that returns an `int` returns one of these. */
+enum xio_host_code {
+  XIO_HOST_OK = 0,
+  XIO_HOST_ERROR,       /**< see xio_host_message() */
+  XIO_HOST_UNAVAILABLE, /**< this machine lacks something that is not installed, or has no GPU */
+  XIO_HOST_TIMED_OUT,   /**< a kernel is still running: nothing that it uses may be closed */
+  XIO_HOST_NO_MEMORY
+};
+
+typedef struct xio_gpu xio_gpu;       /**< one GPU */
+typedef struct xio_drive xio_drive;   /**< an NVMe controller, and who runs kernels on its queues */
+typedef struct xio_queue xio_queue;   /**< a pair of queues */
+typedef struct xio_buffer xio_buffer; /**< memory of the host that drive, GPU and CPU access */
+typedef struct xio_module xio_module; /**< a program loaded on a GPU */
+typedef struct xio_work xio_work;     /**< a kernel that was launched */
+
+/** XIO_HOST_VERSION of the library. */
+XIO_HOST_CALL uint32_t xio_host_version(void);
+/** Number of the ABI of handles: kernels linked with bitcode of another one are refused. */
+XIO_HOST_CALL uint32_t xio_host_abi(void);
+/** Why the calling thread's last call that failed did so, in one line; valid until its next call. */
+XIO_HOST_CALL const char* xio_host_message(void);
+
+/** Finds GPU number `device` by HIP, then by CUDA. */
+XIO_HOST_CALL int xio_gpu_open(int device, xio_gpu** gpu);
+XIO_HOST_CALL void xio_gpu_close(xio_gpu* gpu);
+/** What code must be compiled for: "gfx942", "sm_90". */
+XIO_HOST_CALL const char* xio_gpu_target(const xio_gpu* gpu);
+/** Lanes of a wave. */
+XIO_HOST_CALL uint32_t xio_gpu_wave_size(const xio_gpu* gpu);
+
+/** What xio_drive_describe() tells of a namespace. */
+typedef struct xio_drive_info {
+  uint64_t blocks;             /**< capacity in logical blocks */
+  uint64_t max_transfer_bytes; /**< data of one command; longer ones are split. 0: no limit */
+  uint32_t block_bytes;        /**< size of a logical block */
+  uint32_t nsid;
+} xio_drive_info;
+
+/** Opens a controller.
+ *  @param spec as host::open_nvme(): "emulated", "qemu:image=disk.img", "vfio:0000:04:00.0", "/dev/nvme0"
+ *  @param gpu  whose kernels use the queues; null: the CPU's, for drives that C++ or nobody drives */
+XIO_HOST_CALL int xio_drive_open(const char* spec, const xio_gpu* gpu, xio_drive** drive);
+XIO_HOST_CALL void xio_drive_close(xio_drive* drive);
+/** @param nsid 0: the namespace that the spec names, else 1 */
+XIO_HOST_CALL int xio_drive_describe(const xio_drive* drive, uint32_t nsid, xio_drive_info* info);
+/** XIO_HOST_OK if the namespace may be written to; otherwise the message says why not. No other call asks. */
+XIO_HOST_CALL int xio_drive_may_write(const xio_drive* drive, uint32_t nsid);
+/** XIO_HOST_OK if the controller is there; otherwise the message says what became of it. */
+XIO_HOST_CALL int xio_drive_alive(const xio_drive* drive);
+
+/** Creates a queue for the kernels of the drive's GPU.
+ *  @param depth commands in flight at most; 0: 64
+ *  @param nsid  0: the namespace that the spec names, else 1 */
+XIO_HOST_CALL int xio_queue_create(const xio_drive* drive, uint32_t depth, uint32_t nsid, xio_queue** queue);
+XIO_HOST_CALL void xio_queue_close(xio_queue* queue);
+/** The argument `queue` of the calls in kernels: the address of the handle, in memory of the GPU. */
+XIO_HOST_CALL uint64_t xio_queue_address(const xio_queue* queue);
+
+/** Allocates zeroed memory for data, for results and for notifications, in whole pages. */
+XIO_HOST_CALL int xio_buffer_create(const xio_drive* drive, size_t bytes, xio_buffer** buffer);
+/** Makes the caller's pages accessible, where the drive's transport can: `data` and `bytes` are multiples of a page.
+ * The caller frees them after the buffer. */
+XIO_HOST_CALL int xio_buffer_map(const xio_drive* drive, void* data, size_t bytes, xio_buffer** buffer);
+XIO_HOST_CALL void xio_buffer_close(xio_buffer* buffer);
+XIO_HOST_CALL void* xio_buffer_data(const xio_buffer* buffer);       /**< for the CPU */
+XIO_HOST_CALL uint64_t xio_buffer_address(const xio_buffer* buffer); /**< for kernels */
+XIO_HOST_CALL uint64_t xio_buffer_bus(const xio_buffer* buffer); /**< for the drive: `bus` of the calls in kernels */
+XIO_HOST_CALL size_t xio_buffer_bytes(const xio_buffer* buffer);
+
+/** Loads a code object, a fat binary or PTX, which ends with a null that counts. */
+XIO_HOST_CALL int xio_module_load(const xio_gpu* gpu, const void* image, size_t bytes, xio_module** module);
+XIO_HOST_CALL void xio_module_close(xio_module* module);
+/** Launches a kernel. Its waves may wait for each other only if all blocks run at the same time, which is not checked.
+ *  @param threads   of a block
+ *  @param lds       bytes of dynamic LDS or shared memory of a block
+ *  @param arguments the address of each argument, in order */
+XIO_HOST_CALL int xio_kernel_launch(const xio_module* module, const char* kernel, uint32_t blocks, uint32_t threads,
+                                    size_t lds, void** arguments, xio_work** work);
+/** Waits for the end of a kernel, at most so long. */
+XIO_HOST_CALL int xio_work_wait(xio_work* work, uint32_t milliseconds);
+/** Waits for a kernel that is still running, however long. */
+XIO_HOST_CALL void xio_work_close(xio_work* work);
+
+#ifdef __cplusplus
+}
+#endif
+
+/// @}
+#endif

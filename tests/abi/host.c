@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+
+/* host KERNELS: a program in C drives a drive by the kernels of host.hip, with libxio_host.so. */
+
+#include <xio/device/abi/xio_device.h>
+#include <xio/host/c/xio_host.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS 64
+#define BLOCK 512
+
+static int failures;
+
+/* Says what was expected and is not. */
+static void expect(int holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "FAILED: %s (%s)\n", what, xio_host_message());
+  ++failures;
+}
+
+static void refused(int code, const char* words) {
+  expect(code != XIO_HOST_OK && strstr(xio_host_message(), words) != NULL, words);
+}
+
+static char* read_file(const char* path, size_t* bytes) {
+  FILE* const file = fopen(path, "rb");
+  char* data = NULL;
+  if (file == NULL || fseek(file, 0, SEEK_END) != 0) return NULL;
+  *bytes = (size_t)ftell(file) + 1;
+  rewind(file);
+  data = calloc(*bytes, 1);
+  if (data != NULL && fread(data, 1, *bytes - 1, file) != *bytes - 1) data = NULL;
+  fclose(file);
+  return data;
+}
+
+int main(int argc, char** argv) {
+  xio_gpu* gpu = NULL;
+  xio_drive* drive = NULL;
+  xio_queue* queue = NULL;
+  xio_buffer* data = NULL;
+  xio_buffer* results = NULL;
+  xio_module* module = NULL;
+  xio_work* work = NULL;
+  xio_drive_info info = {0, 0, 0, 0};
+  size_t bytes = 0;
+  char* image;
+  char* other;
+  unsigned i;
+  if (argc != 2) return 2;
+
+  expect(xio_host_version() == XIO_HOST_VERSION, "the library's version is the header's");
+  refused(xio_gpu_open(7, &gpu), "no GPU 7");
+  refused(xio_drive_open("nonsense", NULL, &drive), "describes no NVMe controller");
+  refused(xio_drive_open(NULL, NULL, &drive), "null pointer");
+  refused(xio_drive_open("emulated", NULL, NULL), "null pointer");
+  refused(xio_queue_create(NULL, 0, 0, &queue), "null pointer");
+
+  expect(xio_gpu_open(0, &gpu) == XIO_HOST_OK, "a GPU");
+  if (gpu == NULL) return 1;
+  expect(xio_drive_open("emulated:size=8M", gpu, &drive) == XIO_HOST_OK, "a drive");
+  expect(xio_drive_describe(drive, 0, &info) == XIO_HOST_OK, "its namespace");
+  expect(info.nsid == 1 && info.block_bytes == BLOCK && info.blocks == 8 * 1024 * 1024 / BLOCK, "its size");
+  refused(xio_drive_describe(drive, 99, &info), "namespace 99");
+  expect(xio_drive_may_write(drive, 0) == XIO_HOST_OK, "it may be written to");
+  expect(xio_drive_alive(drive) == XIO_HOST_OK, "it is there");
+  expect(xio_queue_create(drive, 32, 0, &queue) == XIO_HOST_OK, "a queue");
+  refused(xio_queue_create(drive, 1u << 30, 0, &(xio_queue*){NULL}), "depth");
+  expect(xio_buffer_create(drive, 2 * THREADS * BLOCK, &data) == XIO_HOST_OK, "a buffer");
+  expect(xio_buffer_create(drive, THREADS * sizeof(xio_status), &results) == XIO_HOST_OK, "another buffer");
+  if (failures != 0) return 1;
+  expect(xio_buffer_bytes(data) >= 2 * THREADS * BLOCK, "it is long enough");
+
+  image = read_file(argv[1], &bytes);
+  if (image == NULL) return 2;
+  expect(xio_module_load(gpu, image, bytes, &module) == XIO_HOST_OK, "a module");
+  /* The same kernels with bitcode of another ABI. */
+  other = malloc(bytes);
+  memcpy(other, image, bytes);
+  for (i = 0; i + 16 < bytes; ++i)
+    if (memcmp(other + i, "xio_device_abi_", 15) == 0) other[i + 15] = '9';
+  refused(xio_module_load(gpu, other, bytes, &(xio_module*){NULL}), "bitcode of xio's ABI 9");
+  refused(xio_module_load(gpu, NULL, 0, &(xio_module*){NULL}), "null pointer");
+
+  for (i = 0; i < THREADS * BLOCK; ++i) ((unsigned char*)xio_buffer_data(data))[i] = (unsigned char)(i * 7 + i / BLOCK);
+  memset(xio_buffer_data(results), 0xff, THREADS * sizeof(xio_status));
+  {
+    xio_address handle = xio_queue_address(queue);
+    xio_u64 bus = xio_buffer_bus(data);
+    xio_u64 status = xio_buffer_address(results);
+    void* arguments[3];
+    arguments[0] = &handle;
+    arguments[1] = &bus;
+    arguments[2] = &status;
+    /* What a kernel needs stays, in whatever order it is given back. */
+    xio_drive_close(drive);
+    refused(xio_kernel_launch(module, "nothing", 1, THREADS, 0, arguments, &work), "nothing");
+    expect(xio_kernel_launch(module, "write_and_read", 1, THREADS, 0, arguments, &work) == XIO_HOST_OK, "a launch");
+    expect(xio_work_wait(work, 60000) == XIO_HOST_OK, "its end");
+  }
+  for (i = 0; i < THREADS; ++i) expect(((xio_status*)xio_buffer_data(results))[i] == XIO_OK, "a thread's status");
+  expect(memcmp(xio_buffer_data(data), (char*)xio_buffer_data(data) + THREADS * BLOCK, THREADS * BLOCK) == 0,
+         "what is read is what was written");
+
+  xio_work_close(work);
+  xio_module_close(module);
+  xio_gpu_close(gpu);
+  xio_buffer_close(results);
+  xio_buffer_close(data);
+  xio_queue_close(queue);
+  xio_buffer_close(NULL);
+  free(other);
+  free(image);
+  if (failures == 0) printf("ok: %u blocks\n", (unsigned)THREADS);
+  return failures == 0 ? 0 : 1;
+}
