@@ -38,13 +38,13 @@ def deadline(queue, nanoseconds, _semantic=None):
 
 @core.extern
 def batch_once(queue, opcode, pieces, count, told, until, _semantic=None):
-    return call("xio_nvme_batch_once", [queue, opcode, pieces, count, told, until], [i64, i32, i64, i32, i64, i64], i32,
+    return call("xio_nvme_batch_once_grid", [queue, opcode, pieces, count, told, until], [i64, i32, i64, i32, i64, i64], i32,
                 _semantic)
 
 
 @core.extern
 def wait_count(queue, told, n, until, _semantic=None):
-    return call("xio_nvme_wait_count", [queue, told, n, until], [i64, i64, i64, i64], i32, _semantic)
+    return call("xio_nvme_wait_count_grid", [queue, told, n, until], [i64, i64, i64, i64], i32, _semantic)
 
 
 @triton.jit

@@ -127,7 +127,8 @@ KERNEL void nvme_told(NvmeWork work, unsigned threads) {
     if (in >> 63 != 0) bad = bad ? bad : 3;
   }
   // Whoever waits for the count sees the data of all.
-  if (xio_nvme_wait_count(work.queue, work.notification, work.threads / 2, my.until) != XIO_OK) bad = bad ? bad : 4;
+  if (xio_nvme_wait_count_grid(work.queue, work.notification, work.threads / 2, my.until) != XIO_OK)
+    bad = bad ? bad : 4;
   if (!holds(my.from, my.thread, 5) || !holds(my.to, my.thread, 6)) bad = bad ? bad : 5;
   meet();
   xio_u32 entry[16];
@@ -160,13 +161,14 @@ KERNEL void nvme_batches(NvmeWork work, unsigned threads) {
   const xio_address out = work.pieces;
   const xio_address in = work.pieces + work.threads * sizeof(xio_nvme_piece);
   meet();
-  if (xio_nvme_batch_once(work.queue, XIO_NVME_WRITE, out, work.threads, work.notification, my.until) != XIO_OK)
+  if (xio_nvme_batch_once_grid(work.queue, XIO_NVME_WRITE, out, work.threads, work.notification, my.until) != XIO_OK)
     bad = 1;
-  if (xio_nvme_wait_count(work.queue, work.notification, work.threads, my.until) != XIO_OK) bad = bad ? bad : 2;
+  if (xio_nvme_wait_count_grid(work.queue, work.notification, work.threads, my.until) != XIO_OK) bad = bad ? bad : 2;
   meet();
-  if (xio_nvme_batch_once(work.queue, XIO_NVME_READ, in, work.threads, work.notification, my.until) != XIO_OK)
+  if (xio_nvme_batch_once_grid(work.queue, XIO_NVME_READ, in, work.threads, work.notification, my.until) != XIO_OK)
     bad = bad ? bad : 3;
-  if (xio_nvme_wait_count(work.queue, work.notification, work.threads * 2, my.until) != XIO_OK) bad = bad ? bad : 4;
+  if (xio_nvme_wait_count_grid(work.queue, work.notification, work.threads * 2, my.until) != XIO_OK)
+    bad = bad ? bad : 4;
   if (!holds(my.to, my.thread, 7)) bad = bad ? bad : 5;
   meet();
   // The same again by each wave, for all.

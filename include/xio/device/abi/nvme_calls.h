@@ -41,6 +41,11 @@ XIO_DEVICE_CALL xio_status XIO_NVME_CALL(transfer)(xio_address queue, xio_u32 op
                                                    xio_address progress, xio_until until);
 /** Waits until the token's operation has ended. Each lane waits for its own. */
 XIO_DEVICE_CALL xio_status XIO_NVME_CALL(wait)(xio_address queue, xio_token token, xio_until until);
+/** Waits until `count` operations have counted in a notification, and takes completions meanwhile. Their data is
+ * visible then, but for data in GPU memory: see `flush_inbound`. Each lane has its own arguments.
+ *  @return the status of one of the first that failed; XIO_TIMED_OUT or XIO_BROKEN with fewer counted */
+XIO_DEVICE_CALL xio_status XIO_NVME_CALL(wait_count)(xio_address queue, xio_address notification, xio_u64 count,
+                                                     xio_until until);
 /** Polls once: XIO_PENDING if the operation has not ended yet. */
 XIO_DEVICE_CALL xio_status XIO_NVME_CALL(test)(xio_address queue, xio_token token);
 /** Stores the command specific result of an operation that has ended, 64 bits, at the address `value`. */

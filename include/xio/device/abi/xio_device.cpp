@@ -167,8 +167,8 @@ XIO_DEVICE_DEFINITION xio_status xio_nvme_agrees(xio_address queue) {
   return pack(agrees ? Status::ok : Status::layout_mismatch);
 }
 
-XIO_DEVICE_DEFINITION xio_status xio_nvme_batch_once(xio_address queue, xio_u32 opcode, xio_address pieces,
-                                                     xio_u32 count, xio_address notification, xio_until until) {
+XIO_DEVICE_DEFINITION xio_status xio_nvme_batch_once_grid(xio_address queue, xio_u32 opcode, xio_address pieces,
+                                                          xio_u32 count, xio_address notification, xio_until until) {
   if (arch::thread_index() >= arch::wave_size()) return XIO_OK;
   auto shared = queue_at<Sharing::grid>(queue);
   const uint32_t depth = shared.handle().depth;
@@ -181,23 +181,6 @@ XIO_DEVICE_DEFINITION xio_status xio_nvme_batch_once(xio_address queue, xio_u32 
     done += now;
   }
   return XIO_OK;
-}
-
-XIO_DEVICE_DEFINITION xio_status xio_nvme_wait_count(xio_address queue, xio_address notification, xio_u64 n,
-                                                     xio_until until) {
-  auto shared = queue_at<Sharing::grid>(queue);
-  const auto* const counted = at<const Notification>(notification);
-  const Status status = poll_until(
-      [&] {
-        (void)shared.drain();
-        return arch::load<arch::Scope::system>(&counted->done) >= n;
-      },
-      Deadline{until});
-  if (!status.is_ok()) return pack(status);
-  arch::acquire_system();  // order: completion before data
-  if (arch::load<arch::Scope::system>(&counted->failed) == 0) return XIO_OK;
-  const uint32_t failure = arch::load<arch::Scope::system>(&counted->status) & Notification::device_status;
-  return pack(nvme::CompletionFormat::decode(static_cast<uint16_t>(failure)));
 }
 
 XIO_DEVICE_DEFINITION xio_status xio_wait_until(xio_address word, xio_u64 at_least, xio_until until) {

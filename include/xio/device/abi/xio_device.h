@@ -128,18 +128,13 @@ XIO_DEVICE_CALL xio_until xio_nvme_deadline(xio_address queue, xio_u64 nanosecon
 XIO_DEVICE_CALL xio_status xio_nvme_agrees(xio_address queue);
 
 /** One batch for the whole block, however its threads hold the arguments: the first wave submits all `count` pieces,
- *  more than the queue holds too, and the others return at once. A queue of the grid; blocks of one dimension, whose
+ *  more than the queue holds too, and the others return at once. Blocks have one dimension, and their
  *  threads all call with the same arguments, after a barrier if other waves have stored the pieces.
  *  @param pieces       address of xio_nvme_piece, one behind the other
- *  @param notification counts each piece that ends: for xio_nvme_wait_count()
+ *  @param notification counts each piece that ends: for xio_nvme_wait_count_grid()
  *  @return in the first wave why it stopped, with some pieces submitted, perhaps; XIO_OK in the others */
-XIO_DEVICE_CALL xio_status xio_nvme_batch_once(xio_address queue, xio_u32 opcode, xio_address pieces, xio_u32 count,
-                                               xio_address notification, xio_until until);
-
-/** Takes completions of a queue of the grid until `n` operations have counted in the notification. Any wave may call
- *  it, and repeat it. What the drive has written is visible then, but for data in GPU memory: see `flush_inbound`.
- *  @return XIO_TIMED_OUT, or the status of one of the first operations that failed, or XIO_OK */
-XIO_DEVICE_CALL xio_status xio_nvme_wait_count(xio_address queue, xio_address notification, xio_u64 n, xio_until until);
+XIO_DEVICE_CALL xio_status xio_nvme_batch_once_grid(xio_address queue, xio_u32 opcode, xio_address pieces,
+                                                    xio_u32 count, xio_address notification, xio_until until);
 
 /** Waits until the 64-bit word, which a peer, the host or a notification changes, is at least `at_least`. Takes no
  *  completions. What was written before the word is visible then. */
