@@ -50,6 +50,8 @@ set_tests_properties(abi.host PROPERTIES FIXTURES_REQUIRED abi-host)
 # One GPU by day, whose bitcode is built with everything else.
 foreach(gpu IN LISTS XIO_BITCODE_TARGETS)
   if(gpu MATCHES "^lto_")
+    xio_register_test(NAME abi.build.${gpu} LABELS abi once nightly
+      COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target bitcode-${gpu})
     continue()
   endif()
   set(bitcode ${XIO_BITCODE_DIR}/libxio_device-${gpu}.bc)

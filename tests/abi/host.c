@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   size_t bytes = 0;
   char* image;
   char* other;
+  void* pages;
   unsigned i;
   if (argc != 2) return 2;
 
@@ -69,10 +70,13 @@ int main(int argc, char** argv) {
   expect(xio_drive_alive(drive) == XIO_HOST_OK, "it is there");
   expect(xio_queue_create(drive, 32, 0, &queue) == XIO_HOST_OK, "a queue");
   refused(xio_queue_create(drive, 1u << 30, 0, &(xio_queue*){NULL}), "depth");
-  expect(xio_buffer_create(drive, 2 * THREADS * BLOCK, &data) == XIO_HOST_OK, "a buffer");
-  expect(xio_buffer_create(drive, THREADS * sizeof(xio_status), &results) == XIO_HOST_OK, "another buffer");
+  pages = aligned_alloc(4096, 2 * THREADS * BLOCK);
+  expect(xio_buffer_map(drive, pages, 2 * THREADS * BLOCK, &data) == XIO_HOST_OK, "memory of the program");
+  refused(xio_buffer_map(drive, (char*)pages + 512, 4096, &(xio_buffer*){NULL}), "multiples of 4096");
+  expect(xio_buffer_create(drive, THREADS * sizeof(xio_status), &results) == XIO_HOST_OK, "a buffer");
   if (failures != 0) return 1;
-  expect(xio_buffer_bytes(data) >= 2 * THREADS * BLOCK, "it is long enough");
+  expect(xio_buffer_data(data) == pages && xio_buffer_bytes(data) == 2 * THREADS * BLOCK, "it is as it was");
+  expect(xio_buffer_bytes(results) == THREADS * sizeof(xio_status), "a buffer has the size asked for");
 
   image = read_file(argv[1], &bytes);
   if (image == NULL) return 2;
@@ -112,6 +116,7 @@ int main(int argc, char** argv) {
   xio_buffer_close(data);
   xio_queue_close(queue);
   xio_buffer_close(NULL);
+  free(pages);
   free(other);
   free(image);
   if (failures == 0) printf("ok: %u blocks\n", (unsigned)THREADS);

@@ -13,6 +13,7 @@
 #include <xio/host/gpu/device_abi.hpp>
 #include <xio/host/gpu/find.hpp>
 #include <xio/host/gpu/module.hpp>
+#include <xio/host/linux/page_map.hpp>
 #include <xio/host/memory/allocator.hpp>
 #include <xio/host/memory/executor.hpp>
 #include <xio/host/nvme/open.hpp>
@@ -201,6 +202,9 @@ int xio_buffer_create(const xio_drive* drive, size_t bytes, xio_buffer** buffer)
 int xio_buffer_map(const xio_drive* drive, void* data, size_t bytes, xio_buffer** buffer) {
   return create(buffer, [&]() -> xio_buffer {
     const std::shared_ptr<host::OpenedNvme>& opened = given(drive, "drive").opened;
+    const size_t page = host::PageMap::page_bytes();
+    if (data == nullptr || bytes == 0 || reinterpret_cast<uintptr_t>(data) % page != 0 || bytes % page != 0)
+      throw host::Error("memory to map begins and ends at multiples of " + std::to_string(page) + " bytes");
     host::DmaBuffer memory = drive->executor.share(opened->controller->transport().map_memory(data, bytes, nullptr));
     const auto address = reinterpret_cast<uint64_t>(drive->executor.address(memory.as<char>()));
     return {opened, std::move(memory), address};

@@ -88,7 +88,7 @@ XIO_HOST_CALL void xio_queue_close(xio_queue* queue);
 /** The argument `queue` of the calls in kernels: the address of the handle, in memory of the GPU. */
 XIO_HOST_CALL uint64_t xio_queue_address(const xio_queue* queue);
 
-/** Allocates zeroed memory for data, for results and for notifications, in whole pages. */
+/** Allocates zeroed memory for data, results and notifications, which begins at a page. */
 XIO_HOST_CALL int xio_buffer_create(const xio_drive* drive, size_t bytes, xio_buffer** buffer);
 /** Makes the caller's pages accessible, where the drive's transport can: `data` and `bytes` are multiples of a page.
  * The caller frees them after the buffer. */
