@@ -52,8 +52,12 @@ function(xio_add_bitcode target)
       find_program(XIO_BITCODE_NVCC nvcc HINTS ${XIO_NVCC} PATHS /usr/local/cuda/bin DOC "nvcc for LTO-IR" REQUIRED)
       list(PREPEND command ${XIO_BITCODE_NVCC} -O3)
     else()
-      find_program(XIO_BITCODE_CLANG NAMES ${XIO_HIP_CLANG} clang++ amdclang++ clang++-19 clang++-22 HINTS /opt/rocm/llvm/bin
+      find_program(XIO_BITCODE_CLANG NAMES ${XIO_HIP_CLANG} clang++-19 clang++ amdclang++ clang++-22 HINTS /opt/rocm/llvm/bin
         DOC "clang for bitcode, no newer than the LLVM that reads it" REQUIRED)
+      execute_process(COMMAND ${XIO_BITCODE_CLANG} -dumpversion OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE)
+      if(version VERSION_LESS 19)
+        message(FATAL_ERROR "xio_add_bitcode(${target}): ${XIO_BITCODE_CLANG} is clang ${version}; 19 or later is needed (XIO_BITCODE_CLANG)")
+      endif()
       list(PREPEND command ${XIO_BITCODE_CLANG} -O3 -emit-llvm)
     endif()
     add_custom_command(OUTPUT ${output}

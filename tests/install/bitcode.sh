@@ -38,8 +38,16 @@ refuses() {
   local message=$1
   mkdir -p "$work/wrong"
   sed "s/^xio_add_bitcode.*/$2/" "$project/CMakeLists.txt" >"$work/wrong/CMakeLists.txt"
-  if configure "$work/wrong" "$work/wrong/build" || ! grep -q "$message" "$work/log"; then fail "expected: $message"; fi
+  # CMake wraps lines.
+  if configure "$work/wrong" "$work/wrong/build" || ! tr -s '\n ' ' ' <"$work/log" | grep -q "$message"; then fail "expected: $message"; fi
   echo "ok: $message"
 }
+printf '#!/bin/sh\necho 14.0.6\n' >"$work/clang"
+chmod +x "$work/clang"
+own=$clang
+clang=$work/clang
+refuses "is clang 14.0.6; 19 or later is needed" "xio_add_bitcode(xio-bitcode TARGETS sm_80)"
+clang=$own
+rm -r "$work/wrong"
 refuses 'unknown target "h100"' "xio_add_bitcode(xio-bitcode TARGETS h100)"
 refuses "say TARGETS and at least one GPU" "xio_add_bitcode(xio-bitcode sm_80)"
