@@ -15,7 +15,7 @@ set(missing "")
 if(NOT XIO_HIP_CLANG_PATH)
   set(missing "${XIO_HIP_CLANG} is not installed (Debian: clang-19)")
 endif()
-xio_register_tool_test("${missing}" NAME install.bitcode LABELS install
+xio_register_tool_test("${missing}" NAME install.bitcode LABELS install nightly
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/bitcode.sh ${PROJECT_BINARY_DIR} ${XIO_TESTS_BINARY_DIR}/install-bitcode ${XIO_TESTS_CXX}
     ${XIO_HIP_CLANG_PATH})
 # The reference is installed where it was built: all of it, or nothing.
