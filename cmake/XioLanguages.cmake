@@ -7,8 +7,17 @@ target_link_libraries(xio-host-library PRIVATE xio_build_options xio_emulation $
 set_target_properties(xio-host-library PROPERTIES OUTPUT_NAME xio_host VERSION ${PROJECT_VERSION} SOVERSION 1
   CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/host)
 
+set(missing "")
 if(NOT XIO_HIP_CLANG_PATH)
-  xio_left_out("bitcode for kernels of other languages" "${XIO_HIP_CLANG} is not installed (Debian: clang-19)")
+  set(missing "${XIO_HIP_CLANG} is not installed (Debian: clang-19)")
+else()
+  execute_process(COMMAND ${XIO_HIP_CLANG_PATH} -dumpversion OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(version VERSION_LESS 19)
+    set(missing "${XIO_HIP_CLANG} is version ${version}; 19 or later is needed")
+  endif()
+endif()
+if(missing)
+  xio_left_out("bitcode for kernels of other languages" "${missing}")
   return()
 endif()
 set(XIO_BITCODE_CLANG ${XIO_HIP_CLANG_PATH} CACHE FILEPATH "clang for bitcode, no newer than the LLVM that reads it")

@@ -14,8 +14,8 @@
 /// | `xio_<vendor>_<call>`                | xio/device/abi/rdma_calls.h; queue pairs that the whole grid uses |
 /// | `xio_...`                            | below                                                            |
 ///
-/// A call keeps its name as long as its arguments and what it does. All may be called by any number of lanes, as the
-/// sharing allows; errors are values.
+/// A call whose arguments or effect change gets another name. All may be called by any number of lanes, as the sharing
+/// allows; errors are values.
 
 /// @addtogroup kernel_abi
 /// @{
@@ -128,8 +128,8 @@ XIO_DEVICE_CALL xio_until xio_nvme_deadline(xio_address queue, xio_u64 nanosecon
 XIO_DEVICE_CALL xio_status xio_nvme_agrees(xio_address queue);
 
 /** One batch for the whole block, however its threads hold the arguments: the first wave submits all `count` pieces,
- *  more than the queue holds too, and the others return at once. Blocks have one dimension, and their
- *  threads all call with the same arguments, after a barrier if other waves have stored the pieces.
+ *  more than the queue holds too, and the others return at once. Blocks have one dimension, and their threads all call
+ *  with the same arguments, after a barrier if other waves have stored the pieces.
  *  @param pieces       address of xio_nvme_piece, one behind the other
  *  @param notification counts each piece that ends: for xio_nvme_wait_count_grid()
  *  @return in the first wave why it stopped, with some pieces submitted, perhaps; XIO_OK in the others */

@@ -16,7 +16,8 @@
 /// @addtogroup host_c
 /// @{
 
-/** Version of this interface: raised when calls are added. A call keeps its name as long as what it does. */
+/** Version of this interface: raised when calls are added. A call whose arguments or effect change gets
+ *  another name. */
 #define XIO_HOST_VERSION 1
 
 #ifdef __cplusplus
