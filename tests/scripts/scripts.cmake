@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The scripts that build, test and pack data: what they do to build folders, which tests they repeat, what an archive depends on.
-foreach(name pack_data progress retry)
+# The scripts that build, test, fetch and pack: what they do to build folders, which tests they repeat, what an archive depends on.
+foreach(name fio_engine pack_data progress retry)
   xio_register_test(NAME scripts.${name} LABELS scripts once TIMEOUT 600
     COMMAND ${XIO_TESTS_DIR}/scripts/${name}.sh ${PROJECT_SOURCE_DIR})
 endforeach()
