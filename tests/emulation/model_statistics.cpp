@@ -122,7 +122,8 @@ TEST_CASE("a description as text") {
   CHECK(plain.config.namespaces[0].blocks == 131072);
   const auto all = parse_emulated_spec(
       "emulated:lba=4096,size=64M,queues=8,mdts=3,mqes=1023,dstrd=2,mpsmin=1,cqr=0,sgl=0,dbbuf=0,vwc=0,aborts=1,"
-      "cid_check=0,poison=1,discard=1,delay=5-50,reorder=8,seed=9,serial=abc");
+      "cid_check=0,poison=1,discard=1,delay=5-50,reorder=8,seed=9,serial=abc,"
+      "fail=read-281-100/flush-006");
   CHECK(all.config.namespaces[0].blocks == 16384);
   CHECK(all.config.queues == 8);
   CHECK(all.config.mdts == 3);
@@ -142,6 +143,13 @@ TEST_CASE("a description as text") {
   CHECK(all.reorder == 8);
   CHECK(all.seed == 9);
   CHECK(all.config.serial == "abc");
+  REQUIRE(all.failures.size() == 2);
+  CHECK(all.failures[0].opcode == op_read);
+  CHECK(all.failures[0].status == 0x281);
+  CHECK(all.failures[0].every == 100);
+  CHECK(all.failures[1].opcode == op_flush);
+  CHECK(all.failures[1].status == 0x006);
+  CHECK(all.failures[1].every == 1);
   const auto two = parse_emulated_spec("emulated:lba=512/4096,size=1M/2M,delay=7");
   REQUIRE(two.config.namespaces.size() == 2);
   CHECK(two.config.namespaces[0].blocks == 2048);
@@ -177,6 +185,14 @@ TEST_CASE("what is not understood is said in one line") {
                            "emulated:sgl=2",
                            "emulated:delay=5-1",
                            "emulated:delay=1-2-3",
+                           "emulated:fail=",
+                           "emulated:fail=read",
+                           "emulated:fail=read-000",
+                           "emulated:fail=read-28",
+                           "emulated:fail=read-800",
+                           "emulated:fail=read-281-0",
+                           "emulated:fail=read-281-2-2",
+                           "emulated:fail=erase-281",
                            "emulated:lba=512/4096,size=1M/1M/1M",
                            "emulated:lba=512,lba=512",
                            "emulated:lba=512,",

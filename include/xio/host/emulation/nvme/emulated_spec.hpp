@@ -14,12 +14,20 @@
 #include <xio/host/emulation/nvme/fault_plan.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/text.hpp>
+#include <xio/vendors/nvme/opcodes.hpp>
 
 XIO_NAMESPACE_BEGIN
 
 namespace emulation {
 /// @addtogroup emulation_nvme
 /// @{
+
+/// Commands that fail, with the status of the specification: `fail=read-281-100`.
+struct EmulatedFailure {
+  uint8_t opcode = 0;
+  uint16_t status = 0;  ///< SC in 7:0, SCT in 10:8
+  uint64_t every = 1;   ///< the first one and every `every`-th after it
+};
 
 /// Parsed specification of an emulated controller.
 struct EmulatedSpec {
@@ -28,12 +36,14 @@ struct EmulatedSpec {
   uint64_t delay_most_us = 0;
   uint32_t reorder = 0;  ///< window of FaultPlan::reorder
   uint64_t seed = 1;
+  std::vector<EmulatedFailure> failures;
 
-  /// Applies delay, reordering and seed to a plan.
+  /// Applies delay, reordering, seed and failures to a plan.
   void apply(FaultPlan& plan) const {
     plan.seed(seed);
     plan.reorder(reorder);
     if (delay_most_us != 0) plan.delay_us(Match{}, delay_least_us, delay_most_us);
+    for (const EmulatedFailure& one : failures) plan.fail(Match{}.with_opcode(one.opcode).each(one.every), one.status);
   }
 };
 
@@ -64,6 +74,32 @@ inline uint64_t number(const std::string& key, const std::string& text, uint64_t
 
 inline bool flag(const std::string& key, const std::string& text) { return number(key, text, 0, 1) != 0; }
 
+/// Parses `read-281` or `read-281-100`: operation, status in hexadecimal, every how many.
+inline EmulatedFailure failure(const std::string& text) {
+  static constexpr struct {
+    const char* name;
+    nvme::Opcode opcode;
+  } operations[] = {{"read", nvme::Opcode::read},       {"write", nvme::Opcode::write},
+                    {"flush", nvme::Opcode::flush},     {"trim", nvme::Opcode::dataset_management},
+                    {"compare", nvme::Opcode::compare}, {"zeroes", nvme::Opcode::write_zeroes}};
+  const std::vector<std::string> parts = split(text, '-');
+  EmulatedFailure one;
+  if (parts.size() == 2 || parts.size() == 3) {
+    const std::string& digits = parts[1];
+    const bool is_status = digits.size() == 3 && digits.find_first_not_of("0123456789abcdefABCDEF") == digits.npos;
+    one.status = is_status ? static_cast<uint16_t>(std::stoul(digits, nullptr, 16)) : 0;
+    if (parts.size() == 3) one.every = number("fail", parts[2], 1, uint64_t{1} << 40);
+    for (const auto& [name, opcode] : operations) {
+      if (parts[0] != name || one.status == 0 || one.status > 0x7ff) continue;
+      one.opcode = static_cast<uint8_t>(opcode);
+      return one;
+    }
+  }
+  refuse("fail=" + text +
+         " is not accepted; expected read, write, flush, trim, compare or zeroes, a status in three hexadecimal "
+         "digits, and every how many fail: read-281-100");
+}
+
 }  // namespace detail
 
 /// Parses `emulated` or `emulated:key=value,...`. Throws host::Error with a one-line message for invalid input.
@@ -80,8 +116,9 @@ inline bool flag(const std::string& key, const std::string& text) { return numbe
 /// | `delay` | delay of each I/O command in microseconds, `20` or `5-50` | 0 |
 /// | `reorder` | window of random completion order | 0 |
 /// | `seed` | seed of delays and reordering | 1 |
-/// | `serial` | serial number | |
-/// | `quirks` | deviations of real controllers, names of nvme_quirks joined by `/`: `nvme-1.0/no-head` | |
+/// | `fail` | commands that fail, joined by `/`: `read-281-100` is every 100th read, with status 281h; also write,
+/// flush, trim, compare, zeroes | | | `serial` | serial number | | | `quirks` | deviations of real controllers, names
+/// of nvme_quirks joined by `/`: `nvme-1.0/no-head` | |
 ///
 /// K, M, G and T may follow a number.
 inline EmulatedSpec parse_emulated_spec(const std::string& text) {
@@ -140,6 +177,8 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
       spec.reorder = static_cast<uint32_t>(number(0, 65536));
     else if (key == "seed")
       spec.seed = number(0, ~uint64_t{0});
+    else if (key == "fail")
+      for (const std::string& one : detail::split(value, '/')) spec.failures.push_back(detail::failure(one));
     else if (key == "serial")
       config.serial = value;
     else if (key == "quirks")
@@ -154,7 +193,7 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
     } else {
       detail::refuse("unknown key '" + key +
                      "'; known: lba, size, queues, mdts, vsl, wzsl, mqes, dstrd, mpsmin, cqr, sgl, dbbuf, vwc, "
-                     "aborts, cid_check, poison, discard, delay, reorder, seed, serial, quirks");
+                     "aborts, cid_check, poison, discard, delay, reorder, seed, fail, serial, quirks");
     }
   }
   const size_t count = blocks.size() > sizes.size() ? blocks.size() : sizes.size();
