@@ -23,11 +23,13 @@ if(DEFINED ENV{XIO_CACHE})
 else()
   set(xio_cache_default $ENV{HOME}/.cache/xio)
 endif()
-set(XIO_CACHE ${xio_cache_default} CACHE PATH "Where scripts/nvcc-env keeps its private CUDA compiler")
+set(XIO_CACHE ${xio_cache_default} CACHE PATH "Where scripts/nvcc-env keeps its private CUDA compiler, scripts/fio-engine the headers of fio")
 find_program(XIO_NVCC nvcc
   HINTS ${XIO_CACHE}/nvcc/cuda/bin ENV CUDA_HOME
   PATHS /usr/local/cuda/bin
   DOC "nvcc for the compile tests (scripts/nvcc-env installs one)")
+
+find_path(XIO_FIO_HEADERS made-of HINTS ${XIO_CACHE}/fio NO_DEFAULT_PATH DOC "headers of the installed fio (scripts/fio-engine)")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)

@@ -31,7 +31,7 @@ has dev/include/xio/xio.hpp dev/share/cmake/xio/xio{Config,ConfigVersion,Targets
   dev/share/doc/xio/examples/{first_read.cpp,kernels/read_blocks.hpp,gpu/stream_io.hip,snippets/nvme.cpp}
 only dev '^\./(include/xio/|share/(cmake/xio|pkgconfig|doc/xio/examples)/)'
 has tools/bin/xio-bind tools/share/xio/plot_report.py
-only tools '^\./(bin/xio-|lib[^ ]*/libxio_host\.so|share/(xio|man/man1|bash-completion/completions)/)'
+only tools '^\./(bin/xio-|lib[^ ]*/libxio_host\.so|lib/([^/]*/)?xio/libxio_fio\.so$|share/(xio|man/man1|bash-completion/completions)/)'
 has doc/share/doc/xio/{README.md,CHANGELOG.md,LICENSE,docs/building.md,docs/internals/decisions.md}
 only doc '^\./share/doc/xio/'
 if grep -rlF "$build" "$work/dev" "$work/doc"; then fail "the files above name the build folder"; fi

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "fio/drives.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <xio/host/linux/fork.hpp>
+
+namespace fio {
+
+namespace {
+
+struct Drives {
+  xio::host::Maker maker;
+  std::mutex mutex;
+  std::map<std::string, Drive> open;
+};
+
+/// Those of this process. A child of fork() has copies of its parent's, without their threads, and of a mutex that a
+/// thread may have held.
+Drives& drives() {
+  static auto here = std::make_shared<Drives>();
+  if (!here->maker.is_here()) xio::host::abandon(std::exchange(here, std::make_shared<Drives>()));
+  return *here;
+}
+
+}  // namespace
+
+Drive& open_drive(const std::string& spec, bool shadow) {
+  Drives& all = drives();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  auto found = all.open.find(spec);
+  if (found == all.open.end()) {
+    found = all.open.emplace(spec, Drive{xio::host::open_nvme(spec), shadow, 0}).first;
+    if (shadow) {
+      try {
+        found->second.opened.controller->enable_shadow_doorbells();
+      } catch (...) {
+        all.open.erase(found);
+        throw;
+      }
+    }
+  }
+  if (found->second.shadow != shadow) throw xio::host::Error("jobs of one controller need the same option shadow");
+  ++found->second.users;
+  return found->second;
+}
+
+void close_drive(const std::string& spec) {
+  Drives& all = drives();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.open.find(spec);
+  if (found != all.open.end() && --found->second.users == 0) all.open.erase(found);
+}
+
+}  // namespace fio
