@@ -37,11 +37,15 @@ xio_register_test(NAME docs.code LABELS docs once
   COMMAND ${docs_dir}/code.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${XIO_TESTS_CXX} -std=c++17 -Wall -Wextra -Werror -Wno-unused
     -I${PROJECT_SOURCE_DIR}/include)
 if(TARGET xio-tester)
+  set(kinds "")
+  if(TARGET xio_fio)
+    set(kinds fio)
+  endif()
   xio_register_test(NAME docs.commands LABELS docs qemu once TIMEOUT 600
-    COMMAND ${docs_dir}/commands.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    COMMAND ${docs_dir}/commands.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} --kinds=${kinds})
   xio_register_test(NAME docs.commands_all LABELS docs qemu once nightly TIMEOUT 7200
     COMMAND ${CMAKE_COMMAND} -E env "PATH=${docs_path}" ${docs_dir}/commands.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} --night
-      --kinds=${docs_kinds_list})
+      --kinds=${docs_kinds_list},${kinds})
 endif()
 
 # What the test docs.doxygen has written.
