@@ -54,9 +54,11 @@ struct xio_data {
   xf_job* job;
   struct io_u** queued; /* submitted, and not yet announced */
   unsigned int pending;
-  int error; /* of the allocation of buffers, after which fio goes on */
+  void* const* ended; /* returned by the last getevents() */
+  int error;          /* of the allocation of buffers, after which fio goes on */
 };
 
+void xf_fail(void* tag, int error) { ((struct io_u*)tag)->error = (unsigned int)error; }
 void xf_say(const char* line) { log_err("xio: %s\n", line); }
 
 static int fail(struct thread_data* td, int error, const char* function) {
@@ -227,8 +229,8 @@ static enum fio_q_status xio_queue(struct thread_data* td, struct io_u* io_u) {
 }
 
 static int xio_getevents(struct thread_data* td, unsigned int min, unsigned int max, const struct timespec* t) {
-  const struct xio_data* d = td->io_ops_data;
-  const int ended = xf_reap(d->job, min, max);
+  struct xio_data* d = td->io_ops_data;
+  const int ended = xf_reap(d->job, min, max, &d->ended);
   (void)t; /* fio's limit is 0, with min = 0 */
   end_if_lost(td);
   return ended;
@@ -236,10 +238,7 @@ static int xio_getevents(struct thread_data* td, unsigned int min, unsigned int 
 
 static struct io_u* xio_event(struct thread_data* td, int event) {
   const struct xio_data* d = td->io_ops_data;
-  int error;
-  struct io_u* io_u = xf_ended(d->job, (unsigned int)event, &error);
-  io_u->error = (unsigned int)error;
-  return io_u;
+  return d->ended[event];
 }
 
 static int do_nothing(struct thread_data* td, struct fio_file* f) {

@@ -34,7 +34,11 @@ struct Doorbell {
 };
 
 /// Doorbells are fio's to ring, by xf_commit().
-using Queue = nvme::Queue<xio::Sharing::thread, xio::Policy<xio::Deferred<1u << 30>, xio::RingBy<Doorbell>>>;
+template <class Base>
+using QueueBy = nvme::Queue<xio::Sharing::thread, xio::Policy<Base, xio::Deferred<1u << 30>, xio::RingBy<Doorbell>>>;
+using Queue = QueueBy<xio::Policy<>>;
+/// For what xf_submit() has checked, as far as fio itself does not keep to it.
+using CheckedQueue = QueueBy<xio::Trusting>;
 
 constexpr uint64_t nanoseconds = 1000000000;
 /// How long nothing has ended before the drive is asked whether it is still there.
@@ -44,16 +48,12 @@ constexpr uint64_t gives_up_after = 30 * nanoseconds;
 /// Polls without a completion between two looks at the clock; each may give way to another process.
 constexpr uint32_t polls_between = 16;
 
-/// An operation of fio's in flight: the commands that it was split into, and their first error.
+/// An operation in flight that is more than one command, or a flush, which has no tag: its commands, and their first
+/// error.
 struct Operation {
   void* tag = nullptr;
   uint32_t left = 0;
   int error = 0;
-};
-
-struct Ended {
-  void* tag;
-  int error;
 };
 
 void say(const std::string& line) { xf_say(line.c_str()); }
@@ -66,18 +66,23 @@ uint64_t now() {
 /// The queue of a job, and what is in flight.
 struct Running {
   explicit Running(host::NvmeQueue&& made)
-      : owner(std::move(made)), queue(owner.handle()), operation_of(owner.handle().slot_mask + 1) {}
+      : owner(std::move(made)),
+        queue(owner.handle()),
+        checked(owner.handle()),
+        commands(queue.handle().slot_mask + 1) {}
 
   host::NvmeQueue owner;
   Queue queue;
+  CheckedQueue checked;
+  uint64_t largest = 0;  ///< bytes of an operation that is one command; 0: the drive is lost
   uint64_t block_mask = 0;
   uint32_t block_shift = 0;
-  std::vector<uint32_t> operation_of;  ///< by the slot of a command
-  std::vector<Operation> operations;   ///< by the number that fio gives each
-  std::vector<Ended> ended;            ///< those not yet returned, behind those of the last xf_reap()
+  /// By the slot of a command in flight: the tag of its operation, or 2 n + 1 for operations[n]; else 0.
+  std::vector<uintptr_t> commands;
+  std::vector<Operation> operations;  ///< by the number that fio gives each, and one for a flush
+  std::vector<void*> ended;           ///< tags not yet returned, behind those of the last xf_reap()
   uint32_t ended_count = 0;
   uint32_t returned = 0;
-  uint32_t in_flight = 0;
   host::DmaBuffer ranges;  ///< for trims: `ranges_each` for each operation
   uint32_t ranges_each = 0;
   uint32_t idle_polls = 0;   ///< in a row that found nothing
@@ -143,30 +148,49 @@ void forget_returned(Running& running) {
   running.returned = 0;
 }
 
-void end(Running& running, Operation& operation) {
-  --running.in_flight;
+void end(Running& running, void* tag, int error) {
   // A flush is waited for where it was submitted.
-  if (XIO_LIKELY(operation.tag != nullptr)) running.ended[running.ended_count++] = {operation.tag, operation.error};
+  if (tag == nullptr) return;
+  if (error != 0) xf_fail(tag, error);
+  running.ended[running.ended_count++] = tag;
+}
+
+/// Takes a command that has failed, or that is not an operation of its own.
+__attribute__((noinline)) void take_specially(xf_job& job, Running& running, uintptr_t command, uint16_t status_field) {
+  const int error = nvme::CompletionFormat::is_error(status_field) ? failed(job, status_field) : 0;
+  if ((command & 1) == 0) return end(running, reinterpret_cast<void*>(command), error);
+  Operation& operation = running.operations[command >> 1];
+  if (operation.error == 0) operation.error = error;
+  if (--operation.left == 0) end(running, operation.tag, operation.error);
 }
 
 void take(xf_job& job, Running& running, const nvme::Completion& completion) {
-  Operation& operation = running.operations[running.operation_of[completion.slot]];
-  if (XIO_UNLIKELY(!completion.is_ok())) {
-    const int error = failed(job, completion.status_field);
-    if (operation.error == 0) operation.error = error;
-  }
-  if (XIO_LIKELY(--operation.left == 0)) end(running, operation);
+  const uintptr_t command = std::exchange(running.commands[completion.slot], 0);
+  if (XIO_UNLIKELY(!completion.is_ok() || (command & 1) != 0))
+    return take_specially(job, running, command, completion.status_field);
+  running.ended[running.ended_count++] = reinterpret_cast<void*>(command);
+}
+
+uint64_t in_flight(const Running& running) {
+  return running.commands.size() -
+         static_cast<uint64_t>(std::count(running.commands.begin(), running.commands.end(), uintptr_t{0}));
 }
 
 /// Ends all that is in flight with an error: fio waits for it.
 void lose(xf_job& job, Running& running, int error, const std::string& why) {
-  say(why + "; operations in flight: " + std::to_string(running.in_flight));
+  say(why + "; commands in flight: " + std::to_string(in_flight(running)));
   job.lost = error;
-  for (Operation& operation : running.operations) {
-    if (operation.left == 0) continue;
-    operation.left = 0;
+  running.largest = 0;
+  for (uintptr_t& command : running.commands) {
+    const uintptr_t one = std::exchange(command, 0);
+    if (one == 0) continue;
+    if ((one & 1) == 0) {
+      end(running, reinterpret_cast<void*>(one), error);
+      continue;
+    }
+    Operation& operation = running.operations[one >> 1];
     operation.error = error;
-    end(running, operation);
+    if (--operation.left == 0) end(running, operation.tag, error);
   }
 }
 
@@ -176,6 +200,10 @@ void look(xf_job& job, Running& running) {
   if (running.quiet_since == 0) running.quiet_since = running.looked_at = time;
   if (time - running.looked_at < looks_after) return;
   running.looked_at = time;
+  if (in_flight(running) == 0) {
+    running.quiet_since = 0;
+    return;
+  }
   if (!job.controller().alive()) {
     lose(job, running, ENODEV, job.drive->opened.loss());
   } else if (time - running.quiet_since >= gives_up_after) {
@@ -192,7 +220,7 @@ void drain(xf_job& job, Running& running, uint32_t most, Enough enough) {
         [&](const nvme::Completion& completion) { take(job, running, completion); }, most);
     if (taken != 0)
       running.quiet_since = running.idle_polls = 0;
-    else if (++running.idle_polls % polls_between == 0 && running.in_flight != 0)
+    else if (++running.idle_polls % polls_between == 0)
       look(job, running);
     if (enough()) return;
     xio::arch::pause(running.idle_polls);
@@ -208,6 +236,30 @@ xio::Token submit_trim(Running& running, uint64_t lba, uint64_t blocks, uint32_t
   return running.queue.try_submit(
       nvme::deallocate(covered.ranges),
       running.ranges.region().at(index * bytes, static_cast<uint32_t>(covered.ranges * sizeof(nvme::DsmRange))));
+}
+
+/// Operations that are refused, split, or rare.
+__attribute__((noinline)) int submit_slowly(xf_job& job, Running& running, xf_operation operation, uint64_t offset,
+                                            uint64_t bytes, uint64_t place, void* tag, uint32_t index) {
+  if (job.lost != 0) return job.lost;
+  // Sizes on the device have 32 bits.
+  if (((offset | bytes) & running.block_mask) != 0 || bytes >> 31 != 0)
+    return refused(job, Status::misaligned,
+                   "an operation of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
+                       " is not a whole number of blocks of " + std::to_string(running.block_mask + 1) +
+                       " bytes below 2 GiB; please choose another bs or offset");
+  const uint64_t lba = offset >> running.block_shift;
+  const auto blocks = static_cast<uint32_t>(bytes >> running.block_shift);
+  const auto span = job.region.at(place, static_cast<uint32_t>(bytes));
+  const xio::Token token = operation == XF_READ    ? running.queue.try_submit(nvme::read(lba, blocks), span)
+                           : operation == XF_WRITE ? running.queue.try_submit(nvme::write(lba, blocks), span)
+                                                   : submit_trim(running, lba, blocks, index);
+  if (!token.submitted())
+    return token.status == Status::would_block ? EAGAIN : refused(job, token.status, offset, bytes);
+  running.operations[index] = {tag, token.count, 0};
+  for (uint32_t part = 0; part < token.count; ++part)
+    running.commands[(token.last - part) & running.queue.handle().slot_mask] = uintptr_t{index} * 2 + 1;
+  return 0;
 }
 
 /// As many ranges as the longest trim needs. Throws host::Error if one command does not cover it.
@@ -300,9 +352,10 @@ int xf_start(xf_job* job, const xf_sizes* sizes) try {
     const uint64_t depth = std::min<uint64_t>(sizes->depth * parts, job->controller().max_queue_entries());
     running = std::make_unique<Running>(create_queue(*job, static_cast<uint32_t>(depth)));
   }
+  running->largest = whole;
   running->block_shift = job->names.block_shift;
   running->block_mask = (uint64_t{1} << job->names.block_shift) - 1;
-  running->operations.resize(sizes->depth + 1);  // the last one is the flush
+  running->operations.resize(sizes->depth + 1);
   running->ended.resize(sizes->depth + 1);
   if (sizes->largest_trim != 0) prepare_trims(*job, *running, *sizes);
   job->running = std::move(running);
@@ -315,32 +368,17 @@ int xf_start(xf_job* job, const xf_sizes* sizes) try {
 int xf_submit(xf_job* job, xf_operation operation, uint64_t offset, uint64_t bytes, const void* data, void* tag,
               uint32_t index) {
   Running& running = *job->running;
-  if (XIO_UNLIKELY(job->lost != 0)) return job->lost;
-  // Blocks are counted in 32 bits.
-  if (XIO_UNLIKELY(((offset | bytes) & running.block_mask) != 0 || bytes >> 31 != 0))
-    return refused(*job, Status::misaligned,
-                   "an operation of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
-                       " is not a whole number of blocks of " + std::to_string(running.block_mask + 1) +
-                       " bytes below 2 GiB; please choose another bs or offset");
-  const uint64_t lba = offset >> running.block_shift;
-  const auto blocks = static_cast<uint32_t>(bytes >> running.block_shift);
   const auto place = static_cast<uint64_t>(static_cast<const unsigned char*>(data) -
                                            static_cast<const unsigned char*>(job->region.cpu));
-  xio::Token token;
-  if (operation == XF_READ) {
-    token = running.queue.try_submit(nvme::read(lba, blocks), job->region.at(place, static_cast<uint32_t>(bytes)));
-  } else if (operation == XF_WRITE) {
-    token = running.queue.try_submit(nvme::write(lba, blocks), job->region.at(place, static_cast<uint32_t>(bytes)));
-  } else {
-    token = submit_trim(running, lba, blocks, index);
-  }
-  if (XIO_UNLIKELY(!token.submitted()))
-    return token.status == Status::would_block ? EAGAIN : refused(*job, token.status, offset, bytes);
-  running.operations[index] = {tag, token.count, 0};
-  running.operation_of[running.queue.slot_of(token)] = index;
-  for (uint32_t part = 1; part < token.count; ++part)
-    running.operation_of[(token.last - part) & running.queue.handle().slot_mask] = index;
-  ++running.in_flight;
+  // fio keeps to the capacity and to its buffers; what it has from its user is the size.
+  if (XIO_UNLIKELY(operation == XF_TRIM || ((offset | bytes) & running.block_mask) != 0 || bytes > running.largest))
+    return submit_slowly(*job, running, operation, offset, bytes, place, tag, index);
+  const nvme::Command command =
+      nvme::command(operation == XF_READ ? nvme::Opcode::read : nvme::Opcode::write)
+          .range(offset >> running.block_shift, static_cast<uint32_t>(bytes >> running.block_shift));
+  const xio::Token token = running.checked.try_submit(command, nvme::ContiguousPages{job->region.base + place});
+  if (XIO_UNLIKELY(!token.submitted())) return EAGAIN;
+  running.commands[running.queue.slot_of(token)] = reinterpret_cast<uintptr_t>(tag);
   return 0;
 }
 
@@ -358,25 +396,19 @@ int xf_flush(xf_job* job) {
   if (!token.submitted()) return refused(*job, token.status, 0, 0);
   Operation& flush = running.operations.back();
   flush = {nullptr, 1, 0};
-  running.operation_of[running.queue.slot_of(token)] = static_cast<uint32_t>(running.operations.size() - 1);
-  ++running.in_flight;
+  running.commands[running.queue.slot_of(token)] = uintptr_t{running.operations.size() - 1} * 2 + 1;
   running.queue.ring();
   drain(*job, running, ~0u, [&] { return flush.left == 0; });
   return flush.error;
 }
 
-int xf_reap(xf_job* job, uint32_t least, uint32_t most) {
+int xf_reap(xf_job* job, uint32_t least, uint32_t most, void* const** ended) {
   Running& running = *job->running;
   forget_returned(running);
   if (running.ended_count < most) drain(*job, running, most, [&] { return running.ended_count >= least; });
   running.returned = std::min(running.ended_count, most);
+  *ended = running.ended.data();
   return static_cast<int>(running.returned);
-}
-
-void* xf_ended(const xf_job* job, uint32_t event, int* error) {
-  const Ended& one = job->running->ended[event];
-  *error = one.error;
-  return one.tag;
 }
 
 int xf_lost(const xf_job* job) { return job->lost; }

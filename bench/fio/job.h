@@ -36,6 +36,9 @@ struct xf_sizes {
 /** Defined by fio's part: prints a line to fio's log of errors. */
 void xf_say(const char* line);
 
+/** Defined by fio's part: keeps the error of an operation that has ended. */
+void xf_fail(void* tag, int error);
+
 /** Opens the drive; jobs of one process that name the same controller share it. Null: failed. */
 xf_job* xf_open(const struct xf_options* options);
 /** Ends the job, and the drive with its last one. */
@@ -53,6 +56,7 @@ void xf_release(xf_job* job);
 int xf_start(xf_job* job, const struct xf_sizes* sizes);
 
 /** Submits an operation, which xf_commit() announces. `data` lies in the memory of xf_allocate().
+ * @param tag    an even address
  * @param index  of the operation among those in flight, below xf_sizes::depth
  * @return 0, EAGAIN where the queue is full, or the error with which it is refused */
 int xf_submit(xf_job* job, enum xf_operation operation, uint64_t offset, uint64_t bytes, const void* data, void* tag,
@@ -63,11 +67,8 @@ void xf_commit(xf_job* job);
 int xf_flush(xf_job* job);
 
 /** Waits until at least `least` operations have ended that no earlier call has returned, and returns how many have, at
- * most `most`. */
-int xf_reap(xf_job* job, uint32_t least, uint32_t most);
-/** Of the operations that the last xf_reap() has returned, number `event`: its tag, and 0 or its error. */
-void* xf_ended(const xf_job* job, uint32_t event, int* error);
-
+ * most `most`: their tags are *ended, until the next call. Of those that failed it tells the error by xf_fail(). */
+int xf_reap(xf_job* job, uint32_t least, uint32_t most, void* const** ended);
 /** 0, or the error of a drive that is gone, or does not answer: what was in flight has ended with it, and so does all
  * that follows. */
 int xf_lost(const xf_job* job);
