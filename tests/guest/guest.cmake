@@ -66,6 +66,10 @@ if(TARGET xio-tester)
 else()
   set(tester "")
 endif()
+if(TARGET xio_fio)
+  xio_register_test(NAME guest.fio LABELS guest fio once nightly TIMEOUT 600 LOCK guest
+    COMMAND ${XIO_TESTS_DIR}/guest/fio.sh $<TARGET_FILE:xio_fio>)
+endif()
 xio_register_test(NAME guest.perftest LABELS guest once nightly TIMEOUT 600 LOCK guest
   COMMAND ${XIO_TESTS_DIR}/guest/perftest.sh ${tester})
 xio_register_test(NAME guest.perftest_instructions LABELS guest once nightly TIMEOUT 600 LOCK guest
