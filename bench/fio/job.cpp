@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include <xio/host/errno.hpp>
 #include <xio/host/text.hpp>
 #include <xio/nvme.hpp>
 #include <xio/vendors/nvme/ranges.hpp>
 #include <xio/vendors/nvme/status_names.hpp>
 
 #include "fio/drives.hpp"
-#include "fio/errors.hpp"
 
 namespace host = xio::host;
 namespace nvme = xio::nvme;
@@ -124,13 +124,13 @@ int failed(xf_job& job, uint16_t field) {
   if (add_once(job.reported, code))
     say(std::string("the drive reports: ") + nvme::status_name(code) + " (status " + host::to_hex(code, 3) + ", " +
         xio::name(status.code) + ")");
-  return fio::errno_of(status);
+  return host::errno_of(status);
 }
 
 /// The error of an operation that never reached the drive.
 int refused(xf_job& job, Status::Code code, const std::string& why) {
   if (add_once(job.refusals, code)) say(why);
-  return fio::errno_of(code);
+  return host::errno_of(code);
 }
 
 int refused(xf_job& job, Status status, uint64_t offset, uint64_t bytes) {
