@@ -58,6 +58,10 @@ struct xio_data {
   int error;          /* of the allocation of buffers, after which fio goes on */
 };
 
+_Static_assert((int)XF_READ == DDIR_READ && (int)XF_WRITE == DDIR_WRITE && (int)XF_TRIM == DDIR_TRIM,
+               "operations are numbered like fio's");
+
+uint32_t xf_index(const void* tag) { return ((const struct io_u*)tag)->index; }
 void xf_fail(void* tag, int error) { ((struct io_u*)tag)->error = (unsigned int)error; }
 void xf_say(const char* line) { log_err("xio: %s\n", line); }
 
@@ -202,7 +206,7 @@ static void end_if_lost(struct thread_data* td) {
   fio_mark_td_terminate(td);
 }
 
-static enum fio_q_status complete(struct thread_data* td, struct io_u* io_u, int error) {
+static __attribute__((noinline)) enum fio_q_status complete(struct thread_data* td, struct io_u* io_u, int error) {
   if (error == EAGAIN) return FIO_Q_BUSY;
   io_u->error = (unsigned int)error;
   end_if_lost(td);
@@ -211,18 +215,13 @@ static enum fio_q_status complete(struct thread_data* td, struct io_u* io_u, int
 
 static enum fio_q_status xio_queue(struct thread_data* td, struct io_u* io_u) {
   struct xio_data* d = td->io_ops_data;
-  enum xf_operation operation;
   int error;
-  switch (io_u->ddir) {
-    case DDIR_READ: operation = XF_READ; break;
-    case DDIR_WRITE: operation = XF_WRITE; break;
-    case DDIR_TRIM: operation = XF_TRIM; break;
-    default:
-      /* Completed here: fio counts the next sync from the completion of the last one. */
-      if (d->pending) return FIO_Q_BUSY;
-      return complete(td, io_u, ddir_sync(io_u->ddir) ? xf_flush(d->job) : EINVAL);
+  if (io_u->ddir > DDIR_TRIM) {
+    /* Completed here: fio counts the next sync from the completion of the last one. */
+    if (d->pending) return FIO_Q_BUSY;
+    return complete(td, io_u, ddir_sync(io_u->ddir) ? xf_flush(d->job) : EINVAL);
   }
-  error = xf_submit(d->job, operation, io_u->offset, io_u->xfer_buflen, io_u->xfer_buf, io_u, io_u->index);
+  error = xf_submit(d->job, (enum xf_operation)io_u->ddir, io_u->offset, io_u->xfer_buflen, io_u->xfer_buf, io_u);
   if (error) return complete(td, io_u, error);
   d->queued[d->pending++] = io_u;
   return FIO_Q_QUEUED;

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,8 +36,8 @@ struct Doorbell {
 template <class Base>
 using QueueBy = nvme::Queue<xio::Sharing::thread, xio::Policy<Base, xio::Deferred<1u << 30>, xio::RingBy<Doorbell>>>;
 using Queue = QueueBy<xio::Policy<>>;
-/// For what xf_submit() has checked, as far as fio itself does not keep to it.
-using CheckedQueue = QueueBy<xio::Trusting>;
+/// For what xf_submit() has checked.
+using TrustingQueue = QueueBy<xio::Trusting>;
 
 constexpr uint64_t nanoseconds = 1000000000;
 /// How long nothing has ended before the drive is asked whether it is still there.
@@ -68,13 +67,13 @@ struct Running {
   explicit Running(host::NvmeQueue&& made)
       : owner(std::move(made)),
         queue(owner.handle()),
-        checked(owner.handle()),
+        trusting(owner.handle()),
         commands(queue.handle().slot_mask + 1) {}
 
   host::NvmeQueue owner;
   Queue queue;
-  CheckedQueue checked;
-  uint64_t largest = 0;  ///< bytes of an operation that is one command; 0: the drive is lost
+  TrustingQueue trusting;
+  uint64_t largest = 0;  ///< bytes of an operation that is one command, at most; 0: the drive is lost
   uint64_t block_mask = 0;
   uint32_t block_shift = 0;
   /// By the slot of a command in flight: the tag of its operation, or 2 n + 1 for operations[n]; else 0.
@@ -240,7 +239,7 @@ xio::Token submit_trim(Running& running, uint64_t lba, uint64_t blocks, uint32_t
 
 /// Operations that are refused, split, or rare.
 __attribute__((noinline)) int submit_slowly(xf_job& job, Running& running, xf_operation operation, uint64_t offset,
-                                            uint64_t bytes, uint64_t place, void* tag, uint32_t index) {
+                                            uint64_t bytes, uint64_t place, void* tag) {
   if (job.lost != 0) return job.lost;
   // Sizes on the device have 32 bits.
   if (((offset | bytes) & running.block_mask) != 0 || bytes >> 31 != 0)
@@ -250,6 +249,7 @@ __attribute__((noinline)) int submit_slowly(xf_job& job, Running& running, xf_op
                        " bytes below 2 GiB; please choose another bs or offset");
   const uint64_t lba = offset >> running.block_shift;
   const auto blocks = static_cast<uint32_t>(bytes >> running.block_shift);
+  const uint32_t index = xf_index(tag);
   const auto span = job.region.at(place, static_cast<uint32_t>(bytes));
   const xio::Token token = operation == XF_READ    ? running.queue.try_submit(nvme::read(lba, blocks), span)
                            : operation == XF_WRITE ? running.queue.try_submit(nvme::write(lba, blocks), span)
@@ -348,8 +348,13 @@ int xf_start(xf_job* job, const xf_sizes* sizes) try {
   if (sizes->largest > whole) {
     // Split operations take a place for each part.
     const uint64_t parts = (sizes->largest + whole - 1) / whole;
+    const uint32_t most = job->controller().max_queue_entries();
+    if (parts >= most)
+      throw host::Error("an operation of " + std::to_string(sizes->largest) + " bytes is " + std::to_string(parts) +
+                        " commands on this drive, whose queues hold " + std::to_string(most - 1) +
+                        "; please choose a smaller bs");
     running.reset();
-    const uint64_t depth = std::min<uint64_t>(sizes->depth * parts, job->controller().max_queue_entries());
+    const uint64_t depth = std::min<uint64_t>(sizes->depth * parts, most);
     running = std::make_unique<Running>(create_queue(*job, static_cast<uint32_t>(depth)));
   }
   running->largest = whole;
@@ -365,18 +370,18 @@ int xf_start(xf_job* job, const xf_sizes* sizes) try {
   return ENODEV;
 }
 
-int xf_submit(xf_job* job, xf_operation operation, uint64_t offset, uint64_t bytes, const void* data, void* tag,
-              uint32_t index) {
+int xf_submit(xf_job* job, xf_operation operation, uint64_t offset, uint64_t bytes, const void* data, void* tag) {
   Running& running = *job->running;
   const auto place = static_cast<uint64_t>(static_cast<const unsigned char*>(data) -
                                            static_cast<const unsigned char*>(job->region.cpu));
-  // fio keeps to the capacity and to its buffers; what it has from its user is the size.
-  if (XIO_UNLIKELY(operation == XF_TRIM || ((offset | bytes) & running.block_mask) != 0 || bytes > running.largest))
-    return submit_slowly(*job, running, operation, offset, bytes, place, tag, index);
+  // fio keeps to the capacity.
+  if (XIO_UNLIKELY(operation == XF_TRIM || ((offset | bytes) & running.block_mask) != 0 ||
+                   bytes - 1 >= running.largest || place >= job->region.length || place + bytes > job->region.length))
+    return submit_slowly(*job, running, operation, offset, bytes, place, tag);
   const nvme::Command command =
       nvme::command(operation == XF_READ ? nvme::Opcode::read : nvme::Opcode::write)
           .range(offset >> running.block_shift, static_cast<uint32_t>(bytes >> running.block_shift));
-  const xio::Token token = running.checked.try_submit(command, nvme::ContiguousPages{job->region.base + place});
+  const xio::Token token = running.trusting.try_submit(command, nvme::ContiguousPages{job->region.base + place});
   if (XIO_UNLIKELY(!token.submitted())) return EAGAIN;
   running.commands[running.queue.slot_of(token)] = reinterpret_cast<uintptr_t>(tag);
   return 0;

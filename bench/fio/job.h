@@ -16,6 +16,7 @@ extern "C" {
 
 typedef struct xf_job xf_job;
 
+/** Numbered like fio's. */
 enum xf_operation { XF_READ, XF_WRITE, XF_TRIM };
 
 /** Of one job: what fio's options of the engine say. */
@@ -36,6 +37,8 @@ struct xf_sizes {
 /** Defined by fio's part: prints a line to fio's log of errors. */
 void xf_say(const char* line);
 
+/** Defined by fio's part: the number of an operation among those in flight, below xf_sizes::depth. */
+uint32_t xf_index(const void* tag);
 /** Defined by fio's part: keeps the error of an operation that has ended. */
 void xf_fail(void* tag, int error);
 
@@ -55,12 +58,10 @@ void xf_release(xf_job* job);
 /** Creates the queue. 0, or an error. */
 int xf_start(xf_job* job, const struct xf_sizes* sizes);
 
-/** Submits an operation, which xf_commit() announces. `data` lies in the memory of xf_allocate().
- * @param tag    an even address
- * @param index  of the operation among those in flight, below xf_sizes::depth
+/** Submits an operation, which xf_commit() announces. `data` lies in the memory of xf_allocate(), `tag` at an even
+ * address.
  * @return 0, EAGAIN where the queue is full, or the error with which it is refused */
-int xf_submit(xf_job* job, enum xf_operation operation, uint64_t offset, uint64_t bytes, const void* data, void* tag,
-              uint32_t index);
+int xf_submit(xf_job* job, enum xf_operation operation, uint64_t offset, uint64_t bytes, const void* data, void* tag);
 /** Announces what was submitted. */
 void xf_commit(xf_job* job);
 /** Flushes the drive's cache, and waits for that. 0, or the error of the flush. */

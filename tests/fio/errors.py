@@ -70,6 +70,7 @@ REFUSED = [
     ("a job has one drive", {"filename": "a:b"}),
     ("doorbell", {"controller": "emulated:dbbuf=0", "shadow": 1}),
     ("a depth of 100000 is more than", {"iodepth": 100000, "bs": 512}),
+    ("is 128 commands on this drive", {"controller": "emulated:mqes=31,mdts=1", "bs": "1m", "iodepth": 1}),
     ("offload", {"io_submit_mode": "offload"}),
     ("DMA memory is full", {"controller": "qemu:size=64M,dma=4M", "bs": "1m"}),
 ]

@@ -6,7 +6,7 @@ if(TARGET xio_fio)
       COMMAND ${XIO_TESTS_DIR}/fio/jobs.py $<TARGET_FILE:xio_fio> ${controller}:size=1G)
   endforeach()
   xio_register_test(NAME fio.errors LABELS fio qemu once TIMEOUT 300 COMMAND ${XIO_TESTS_DIR}/fio/errors.py $<TARGET_FILE:xio_fio>)
-  xio_register_test(NAME fio.faults LABELS fio once nightly TIMEOUT 600
+  xio_register_test(NAME fio.faults LABELS fio once nightly TIMEOUT 1800
     COMMAND ${XIO_TESTS_DIR}/fio/errors.py $<TARGET_FILE:xio_fio> 1000000)
   xio_register_test(NAME fio.drive LABELS fio qemu once TIMEOUT 300 COMMAND ${XIO_TESTS_DIR}/fio/drive.py $<TARGET_FILE:xio_fio>)
 endif()
