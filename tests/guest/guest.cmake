@@ -50,8 +50,12 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.bench LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --check --tables side-by-side --seconds 0.2 --limit 540
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest $<TARGET_FILE:xio-tester>)
-  xio_register_test(NAME guest.bench_instructions LABELS guest once nightly TIMEOUT 900 LOCK guest
-    COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --instructions --check --operations 4096 --limit 840
+  set(engine "")
+  if(TARGET xio_fio)
+    set(engine --engine $<TARGET_FILE:xio_fio>)
+  endif()
+  xio_register_test(NAME guest.bench_instructions LABELS guest once nightly TIMEOUT 1500 LOCK guest
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --instructions --check --operations 4096 --limit 1440 ${engine}
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest-instructions $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.bench_client LABELS guest once nightly TIMEOUT 400 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --client --check --runs 1 --seconds 0.5 --limit 340
