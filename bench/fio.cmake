@@ -8,6 +8,7 @@ endif()
 if(XIO_SANITIZE)
   return()
 endif()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${XIO_FIO_HEADERS}/made-of)
 file(STRINGS ${XIO_FIO_HEADERS}/made-of fio_version REGEX "^fio-")
 string(REGEX REPLACE " .*" "" fio_version "${fio_version}")
 
