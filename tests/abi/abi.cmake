@@ -29,7 +29,7 @@ endif()
 
 xio_add_test(abi/run OWN_MAIN NO_TEST LIBS machine)
 
-# The headers in C, by day; at night the host's library, by a program in C, on a played GPU.
+# The headers in C, and the host's library, by a program in C, on a played GPU.
 xio_register_test(NAME abi.c LABELS abi once COMMAND ${XIO_TESTS_CXX} -x c -std=c11 -Wall -Wextra -pedantic -Werror
   -I${PROJECT_SOURCE_DIR}/include -c -o ${binary_dir}/host.o ${dir}/host.c)
 set(host_kernels ${binary_dir}/host.gfx942.co)
@@ -39,10 +39,10 @@ add_custom_command(OUTPUT ${host_kernels}
   DEPENDS ${dir}/host.hip ${XIO_BITCODE_DIR}/libxio_device-gfx942.bc VERBATIM)
 add_custom_target(abi-host-kernels DEPENDS ${host_kernels})
 add_dependencies(abi-host-kernels bitcode-gfx942)
-xio_register_test(NAME abi.build.host LABELS abi once nightly TIMEOUT 600
+xio_register_test(NAME abi.build.host LABELS abi once TIMEOUT 600
   COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target abi-host-kernels xio-host-library)
 set_tests_properties(abi.build.host PROPERTIES FIXTURES_SETUP abi-host)
-xio_register_test(NAME abi.host LABELS abi machine once nightly
+xio_register_test(NAME abi.host LABELS abi machine once
   COMMAND ${dir}/host.sh ${XIO_TESTS_CXX} ${PROJECT_SOURCE_DIR}/include $<TARGET_FILE:xio-host-library>
     ${XIO_TESTS_BINARY_DIR}/played-gpu ${host_kernels} ${XIO_LLVM_NM})
 set_tests_properties(abi.host PROPERTIES FIXTURES_REQUIRED abi-host)

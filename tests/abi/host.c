@@ -37,6 +37,49 @@ static char* read_file(const char* path, size_t* bytes) {
   return data;
 }
 
+/* Writes and reads by the CPU, on a drive whose kernels are a GPU's. */
+static void by_cpu(xio_drive* drive, xio_buffer* data, xio_queue* of_gpu) {
+  unsigned char* const bytes = xio_buffer_data(data);
+  xio_queue* queue = NULL;
+  xio_drive* slow = NULL;
+  xio_buffer* other = NULL;
+  unsigned i;
+  expect(xio_queue_create_for_cpu(drive, 4, 0, &queue) == XIO_HOST_OK, "a queue of the CPU");
+  for (i = 0; i < THREADS * BLOCK; ++i) bytes[i] = (unsigned char)(i * 11 + i / BLOCK);
+  expect(xio_queue_write(queue, 1000, THREADS, data, 0, 10000) == XIO_HOST_OK, "blocks are written");
+  expect(xio_queue_flush(queue, 10000) == XIO_HOST_OK, "and made durable");
+  expect(xio_queue_read(queue, 1000, THREADS, data, THREADS * BLOCK, 10000) == XIO_HOST_OK, "blocks are read");
+  expect(memcmp(bytes, bytes + THREADS * BLOCK, THREADS * BLOCK) == 0, "what the CPU reads is what it has written");
+  memset(bytes, 0, 2 * THREADS * BLOCK);
+  refused(xio_queue_read(queue, 0, 2 * THREADS, data, BLOCK, 10000), "do not fit into a buffer");
+  refused(xio_queue_read(queue, 0, 1, data, (size_t)-1, 10000), "do not fit into a buffer");
+  refused(xio_queue_read(of_gpu, 0, 1, data, 0, 10000), "for kernels of a GPU");
+  expect(xio_queue_read(queue, 1ull << 40, 1, data, 0, 10000) == XIO_HOST_STATUS, "a block that is not there");
+  expect(xio_host_status() == XIO_OUT_OF_RANGE, "its status");
+  expect(strcmp(xio_status_name(xio_host_status()), "out_of_range") == 0, "the name of its status");
+  xio_queue_close(queue);
+
+  expect(xio_drive_open("emulated:size=8M,delay=500000", NULL, &slow) == XIO_HOST_OK, "a slow drive");
+  expect(xio_buffer_create(slow, BLOCK, &other) == XIO_HOST_OK, "its buffer");
+  expect(xio_queue_create(slow, 0, 0, &queue) == XIO_HOST_OK, "its queue, of the CPU");
+  refused(xio_queue_read(queue, 0, 1, data, 0, 10000), "of another drive");
+  expect(xio_queue_read(queue, 0, 1, other, 0, 20) == XIO_HOST_TIMED_OUT, "no answer in time");
+  refused(xio_queue_read(queue, 0, 1, other, 0, 20), "has timed out");
+  xio_buffer_close(other);
+  xio_queue_close(queue);
+  xio_drive_close(slow);
+
+  expect(xio_drive_open("emulated:size=8M,fail=read-281", NULL, &slow) == XIO_HOST_OK, "a drive with a bad medium");
+  expect(xio_buffer_create(slow, BLOCK, &other) == XIO_HOST_OK && xio_queue_create(slow, 0, 0, &queue) == XIO_HOST_OK,
+         "its buffer and queue");
+  expect(xio_queue_read(queue, 0, 1, other, 0, 10000) == XIO_HOST_STATUS, "what cannot be read");
+  expect(strcmp(xio_status_text(xio_host_status()), "unrecovered read error (status 0x281, read_error)") == 0,
+         "the words for its status");
+  xio_buffer_close(other);
+  xio_queue_close(queue);
+  xio_drive_close(slow);
+}
+
 int main(int argc, char** argv) {
   xio_gpu* gpu = NULL;
   xio_drive* drive = NULL;
@@ -77,6 +120,8 @@ int main(int argc, char** argv) {
   if (failures != 0) return 1;
   expect(xio_buffer_data(data) == pages && xio_buffer_bytes(data) == 2 * THREADS * BLOCK, "it is as it was");
   expect(xio_buffer_bytes(results) == THREADS * sizeof(xio_status), "a buffer has the size asked for");
+
+  by_cpu(drive, data, queue);
 
   image = read_file(argv[1], &bytes);
   if (image == NULL) return 2;

@@ -3,13 +3,16 @@
 /// @file
 /// @brief The calls of xio_host.h: a library of this one source.
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <xio/host/c/xio_host.h>
+#include <xio/device/nvme/queue.hpp>
 #include <xio/host/gpu/device_abi.hpp>
 #include <xio/host/gpu/find.hpp>
 #include <xio/host/gpu/module.hpp>
@@ -17,6 +20,8 @@
 #include <xio/host/memory/allocator.hpp>
 #include <xio/host/memory/executor.hpp>
 #include <xio/host/nvme/open.hpp>
+#include <xio/host/text.hpp>
+#include <xio/vendors/nvme/status_names.hpp>
 
 using namespace xio;
 
@@ -33,6 +38,11 @@ struct xio_drive {
 // What is created last is destroyed first, and the drive at the end.
 struct xio_queue {
   std::shared_ptr<host::OpenedNvme> drive;
+  uint32_t nsid;
+  // What operations that have not ended in time still change: released behind the queue.
+  std::vector<std::shared_ptr<host::DmaBuffer>> late;
+  std::unique_ptr<Notification> moved;
+  bool timed_out;
   host::NvmeQueue queue;
   std::unique_ptr<nvme::QueueHandle> of_cpu;
   host::MemoryBuffer of_gpu;
@@ -40,7 +50,7 @@ struct xio_queue {
 
 struct xio_buffer {
   std::shared_ptr<host::OpenedNvme> drive;
-  host::DmaBuffer memory;
+  std::shared_ptr<host::DmaBuffer> memory;
   uint64_t address;
 };
 
@@ -83,6 +93,7 @@ struct xio_work {
 namespace {
 
 thread_local std::string message;
+thread_local Status last_status;
 
 int fail(int code, const std::string& why) {
   message = why;
@@ -120,6 +131,71 @@ T& given(T* object, const char* what) {
   return *object;
 }
 
+xio_queue make_queue(const xio_drive& drive, const host::Executor& executor, uint32_t depth, uint32_t nsid) {
+  host::QueueOptions options = host::on(executor);
+  if (depth != 0) options.depth = depth;
+  options.nsid = drive.opened->namespace_or(nsid);
+  xio_queue made{drive.opened, options.nsid,
+                 {},           std::make_unique<Notification>(),
+                 false,        drive.opened->controller->create_queue(options),
+                 nullptr,      {}};
+  made.of_cpu = std::make_unique<nvme::QueueHandle>(made.queue.handle());
+  if (const std::shared_ptr<host::GpuRuntime>& gpu = executor.gpu()) {
+    made.of_gpu = host::MemoryAllocator(gpu).allocate(host::MemoryKind::vram_coarse, sizeof *made.of_cpu);
+    gpu->copy(made.of_gpu.gpu(), made.of_cpu.get(), sizeof *made.of_cpu);
+  }
+  return made;
+}
+
+xio_queue& cpu_queue(xio_queue* queue) {
+  if (given(queue, "queue").of_gpu)
+    throw host::Error("this queue is for kernels of a GPU: xio_queue_create_for_cpu() creates one for the CPU");
+  if (queue->timed_out) throw host::Error("an operation of this queue has timed out: close it, and create another");
+  return *queue;
+}
+
+std::string text_of(Status status) {
+  if (!status.from_device()) return name(status.code);
+  const uint32_t field = status.vendor & 0x7ffu;
+  return std::string(nvme::status_name(field)) + " (status " + host::to_hex(field, 3) + ", " + name(status.code) + ")";
+}
+
+Duration within(uint32_t milliseconds) { return Duration{std::min(milliseconds, 1000000000u) * uint64_t{1000000}}; }
+
+/// The end of an operation of the CPU's.
+int ended(xio_queue& queue, Status status, uint32_t milliseconds) {
+  if (status.is_ok()) return XIO_HOST_OK;
+  last_status = status;
+  queue.timed_out = status == Status::timed_out;
+  if (!queue.drive->controller->alive()) return fail(XIO_HOST_STATUS, queue.drive->loss());
+  if (queue.timed_out)
+    return fail(XIO_HOST_TIMED_OUT, "the drive has not answered within " + std::to_string(milliseconds) + " ms");
+  return fail(XIO_HOST_STATUS, (status.from_device() ? "the drive reports: " : "refused: ") + text_of(status));
+}
+
+int move_blocks(nvme::Opcode operation, xio_queue& queue, uint64_t lba, uint32_t blocks, const xio_buffer& buffer,
+                size_t offset, uint32_t milliseconds) {
+  const nvme::QueueHandle& handle = *queue.of_cpu;
+  const uint64_t block_bytes = uint64_t{1} << handle.block_shift;
+  const size_t size = buffer.memory->size();
+  if (buffer.drive != queue.drive) throw host::Error("the buffer is of another drive than the queue");
+  if (offset > size || blocks > (size - offset) / block_bytes)
+    throw host::Error(std::to_string(blocks) + " blocks of " + std::to_string(block_bytes) + " bytes at " +
+                      std::to_string(offset) + " do not fit into a buffer of " + std::to_string(size) + " bytes");
+  if (blocks == 0) return XIO_HOST_OK;
+  if (handle.max_blocks == 0) throw host::Error("this namespace has metadata, which these calls do not move");
+  std::vector<nvme::Piece> pieces;
+  for (uint32_t first = 0; first < blocks; first += pieces.back().blocks)
+    pieces.push_back({lba + first, buffer.memory->bus() + offset + first * block_bytes,
+                      std::min(blocks - first, handle.max_blocks)});
+  nvme::Queue<Sharing::thread, Policy<Notify>> calls(handle);
+  *queue.moved = {};
+  const Status status = calls.transfer(operation, pieces.data(), static_cast<uint32_t>(pieces.size()),
+                                       calls.deadline(within(milliseconds)), *queue.moved);
+  if (status == Status::timed_out) queue.late.push_back(buffer.memory);
+  return ended(queue, status, milliseconds);
+}
+
 }  // namespace
 
 extern "C" {
@@ -127,6 +203,12 @@ extern "C" {
 uint32_t xio_host_version(void) { return XIO_HOST_VERSION; }
 uint32_t xio_host_abi(void) { return XIO_ABI_NUMBER; }
 const char* xio_host_message(void) { return message.c_str(); }
+uint32_t xio_host_status(void) { return last_status.pack(); }
+const char* xio_status_name(uint32_t status) { return name(Status::unpack(status).code); }
+const char* xio_status_text(uint32_t status) {
+  message = text_of(Status::unpack(status));
+  return message.c_str();
+}
 
 int xio_gpu_open(int device, xio_gpu** gpu) {
   return create(gpu, [&]() -> xio_gpu {
@@ -172,19 +254,10 @@ int xio_drive_alive(const xio_drive* drive) {
 }
 
 int xio_queue_create(const xio_drive* drive, uint32_t depth, uint32_t nsid, xio_queue** queue) {
-  return create(queue, [&]() -> xio_queue {
-    const std::shared_ptr<host::OpenedNvme>& opened = given(drive, "drive").opened;
-    host::QueueOptions options = host::on(drive->executor);
-    if (depth != 0) options.depth = depth;
-    options.nsid = opened->namespace_or(nsid);
-    xio_queue made{opened, opened->controller->create_queue(options), nullptr, {}};
-    made.of_cpu = std::make_unique<nvme::QueueHandle>(made.queue.handle());
-    if (const std::shared_ptr<host::GpuRuntime>& gpu = drive->executor.gpu()) {
-      made.of_gpu = host::MemoryAllocator(gpu).allocate(host::MemoryKind::vram_coarse, sizeof *made.of_cpu);
-      gpu->copy(made.of_gpu.gpu(), made.of_cpu.get(), sizeof *made.of_cpu);
-    }
-    return made;
-  });
+  return create(queue, [&] { return make_queue(given(drive, "drive"), drive->executor, depth, nsid); });
+}
+int xio_queue_create_for_cpu(const xio_drive* drive, uint32_t depth, uint32_t nsid, xio_queue** queue) {
+  return create(queue, [&] { return make_queue(given(drive, "drive"), host::Executor(), depth, nsid); });
 }
 void xio_queue_close(xio_queue* queue) { delete queue; }
 uint64_t xio_queue_address(const xio_queue* queue) {
@@ -196,7 +269,7 @@ int xio_buffer_create(const xio_drive* drive, size_t bytes, xio_buffer** buffer)
     const std::shared_ptr<host::OpenedNvme>& opened = given(drive, "drive").opened;
     host::DmaBuffer memory = drive->executor.share(opened->controller->allocate(bytes));
     const auto address = reinterpret_cast<uint64_t>(drive->executor.address(memory.as<char>()));
-    return {opened, std::move(memory), address};
+    return {opened, std::make_shared<host::DmaBuffer>(std::move(memory)), address};
   });
 }
 int xio_buffer_map(const xio_drive* drive, void* data, size_t bytes, xio_buffer** buffer) {
@@ -207,14 +280,37 @@ int xio_buffer_map(const xio_drive* drive, void* data, size_t bytes, xio_buffer*
       throw host::Error("memory to map begins and ends at multiples of " + std::to_string(page) + " bytes");
     host::DmaBuffer memory = drive->executor.share(opened->controller->transport().map_memory(data, bytes, nullptr));
     const auto address = reinterpret_cast<uint64_t>(drive->executor.address(memory.as<char>()));
-    return {opened, std::move(memory), address};
+    return {opened, std::make_shared<host::DmaBuffer>(std::move(memory)), address};
   });
 }
 void xio_buffer_close(xio_buffer* buffer) { delete buffer; }
-void* xio_buffer_data(const xio_buffer* buffer) { return buffer->memory.data(); }
+void* xio_buffer_data(const xio_buffer* buffer) { return buffer->memory->data(); }
 uint64_t xio_buffer_address(const xio_buffer* buffer) { return buffer->address; }
-uint64_t xio_buffer_bus(const xio_buffer* buffer) { return buffer->memory.bus(); }
-size_t xio_buffer_bytes(const xio_buffer* buffer) { return buffer->memory.size(); }
+uint64_t xio_buffer_bus(const xio_buffer* buffer) { return buffer->memory->bus(); }
+size_t xio_buffer_bytes(const xio_buffer* buffer) { return buffer->memory->size(); }
+
+int xio_queue_read(xio_queue* queue, uint64_t lba, uint32_t blocks, const xio_buffer* buffer, size_t offset,
+                   uint32_t milliseconds) {
+  return guarded([&] {
+    return move_blocks(nvme::Opcode::read, cpu_queue(queue), lba, blocks, given(buffer, "buffer"), offset,
+                       milliseconds);
+  });
+}
+int xio_queue_write(xio_queue* queue, uint64_t lba, uint32_t blocks, const xio_buffer* buffer, size_t offset,
+                    uint32_t milliseconds) {
+  return guarded([&] {
+    xio_queue& used = cpu_queue(queue);
+    if (const std::string why = used.drive->why_read_only(used.nsid); !why.empty()) return fail(XIO_HOST_ERROR, why);
+    return move_blocks(nvme::Opcode::write, used, lba, blocks, given(buffer, "buffer"), offset, milliseconds);
+  });
+}
+int xio_queue_flush(xio_queue* queue, uint32_t milliseconds) {
+  return guarded([&] {
+    nvme::Queue<Sharing::thread> calls(*cpu_queue(queue).of_cpu);
+    const Deadline until = calls.deadline(within(milliseconds));
+    return ended(*queue, calls.wait(calls.submit(nvme::flush(), nvme::NoData{}, until), until), milliseconds);
+  });
+}
 
 int xio_module_load(const xio_gpu* gpu, const void* image, size_t bytes, xio_module** module) {
   return create(module, [&]() -> xio_module {

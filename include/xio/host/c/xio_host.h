@@ -18,7 +18,7 @@
 
 /** Version of this interface: raised when calls are added. A call whose arguments or effect change gets
  *  another name. */
-#define XIO_HOST_VERSION 1
+#define XIO_HOST_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,7 +36,8 @@ enum xio_host_code {
   XIO_HOST_ERROR,       /**< see xio_host_message() */
   XIO_HOST_UNAVAILABLE, /**< this machine lacks something that is not installed, or has no GPU */
   XIO_HOST_TIMED_OUT,   /**< a kernel is still running: nothing that it uses may be closed */
-  XIO_HOST_NO_MEMORY
+  XIO_HOST_NO_MEMORY,
+  XIO_HOST_STATUS /**< an operation of the CPU's was refused or has failed: see xio_host_status() */
 };
 
 typedef struct xio_gpu xio_gpu;       /**< one GPU */
@@ -52,6 +53,14 @@ XIO_HOST_CALL uint32_t xio_host_version(void);
 XIO_HOST_CALL uint32_t xio_host_abi(void);
 /** Why the calling thread's last call that failed did so, in one line; valid until its next call. */
 XIO_HOST_CALL const char* xio_host_message(void);
+/** The status of the calling thread's last operation that ended with XIO_HOST_STATUS or XIO_HOST_TIMED_OUT, as kernels
+ *  return them (xio_status). */
+XIO_HOST_CALL uint32_t xio_host_status(void);
+/** Name of the code of a status that a kernel has returned: "ok", "read_error". Valid for ever. */
+XIO_HOST_CALL const char* xio_status_name(uint32_t status);
+/** What a status says, in one line: "unrecovered read error (status 0x281, read_error)". Valid until the calling
+ *  thread's next call. */
+XIO_HOST_CALL const char* xio_status_text(uint32_t status);
 
 /** Finds GPU number `device` by HIP, then by CUDA. */
 XIO_HOST_CALL int xio_gpu_open(int device, xio_gpu** gpu);
@@ -76,7 +85,8 @@ XIO_HOST_CALL int xio_drive_open(const char* spec, const xio_gpu* gpu, xio_drive
 XIO_HOST_CALL void xio_drive_close(xio_drive* drive);
 /** @param nsid 0: the namespace that the spec names, else 1 */
 XIO_HOST_CALL int xio_drive_describe(const xio_drive* drive, uint32_t nsid, xio_drive_info* info);
-/** XIO_HOST_OK if the namespace may be written to; otherwise the message says why not. No other call asks. */
+/** XIO_HOST_OK if the namespace may be written to; otherwise the message says why not. Of all calls
+ *  only xio_queue_write() asks. */
 XIO_HOST_CALL int xio_drive_may_write(const xio_drive* drive, uint32_t nsid);
 /** XIO_HOST_OK if the controller is there; otherwise the message says what became of it. */
 XIO_HOST_CALL int xio_drive_alive(const xio_drive* drive);
@@ -85,6 +95,8 @@ XIO_HOST_CALL int xio_drive_alive(const xio_drive* drive);
  *  @param depth commands in flight at most; 0: 64
  *  @param nsid  0: the namespace that the spec names, else 1 */
 XIO_HOST_CALL int xio_queue_create(const xio_drive* drive, uint32_t depth, uint32_t nsid, xio_queue** queue);
+/** Creates a queue for the CPU's operations, whatever the drive's GPU. Arguments as xio_queue_create(). */
+XIO_HOST_CALL int xio_queue_create_for_cpu(const xio_drive* drive, uint32_t depth, uint32_t nsid, xio_queue** queue);
 XIO_HOST_CALL void xio_queue_close(xio_queue* queue);
 /** The argument `queue` of the calls in kernels: the address of the handle, in memory of the GPU. */
 XIO_HOST_CALL uint64_t xio_queue_address(const xio_queue* queue);
@@ -99,6 +111,22 @@ XIO_HOST_CALL void* xio_buffer_data(const xio_buffer* buffer);       /**< for th
 XIO_HOST_CALL uint64_t xio_buffer_address(const xio_buffer* buffer); /**< for kernels */
 XIO_HOST_CALL uint64_t xio_buffer_bus(const xio_buffer* buffer); /**< for the drive: `bus` of the calls in kernels */
 XIO_HOST_CALL size_t xio_buffer_bytes(const xio_buffer* buffer);
+
+/** Reads blocks into a buffer of the queue's drive, by the CPU, and waits for them. As many commands as it takes, up to
+ *  the queue's depth at a time.
+ *  @param queue        for the CPU: of xio_queue_create_for_cpu(), or of a drive that was opened without a GPU
+ *  @param offset       where in the buffer, in bytes: a multiple of 4
+ *  @param milliseconds at most 10^9
+ *  @return XIO_HOST_TIMED_OUT: the drive may store into the buffer until the queue is closed, which is all that may be
+ *          done with it then. XIO_HOST_STATUS: some of the blocks may have been moved. */
+XIO_HOST_CALL int xio_queue_read(xio_queue* queue, uint64_t lba, uint32_t blocks, const xio_buffer* buffer,
+                                 size_t offset, uint32_t milliseconds);
+/** Writes blocks as xio_queue_read() reads them. A namespace that must not be written to is refused by
+ *  XIO_HOST_ERROR, see xio_drive_may_write(). */
+XIO_HOST_CALL int xio_queue_write(xio_queue* queue, uint64_t lba, uint32_t blocks, const xio_buffer* buffer,
+                                  size_t offset, uint32_t milliseconds);
+/** Makes what was written durable, by the CPU: NVMe Flush. */
+XIO_HOST_CALL int xio_queue_flush(xio_queue* queue, uint32_t milliseconds);
 
 /** Loads a code object, a fat binary or PTX, which ends with a null that counts. */
 XIO_HOST_CALL int xio_module_load(const xio_gpu* gpu, const void* image, size_t bytes, xio_module** module);
