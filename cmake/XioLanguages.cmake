@@ -1,11 +1,30 @@
 # SPDX-License-Identifier: MIT
 # What kernels and programs of other languages need, installed where it was made: the target bitcode makes all bitcode, bitcode-<gpu> one,
-# and xio-host-library the host side in C.
+# xio-host-library the host side in C, and wheel the package for Python, with the bitcode that is built by then.
 
 add_library(xio-host-library SHARED EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/include/xio/host/c/xio_host.cpp)
 target_link_libraries(xio-host-library PRIVATE xio_build_options xio_emulation ${CMAKE_DL_LIBS})
 set_target_properties(xio-host-library PROPERTIES OUTPUT_NAME xio_host VERSION ${PROJECT_VERSION} SOVERSION 1
   CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/host)
+
+find_program(XIO_WHEEL_PYTHON python3 HINTS /usr/bin DOC "Python with hatchling, which makes the wheel")
+set(XIO_WHEEL_MISSING "no python3")
+if(XIO_WHEEL_PYTHON)
+  execute_process(COMMAND ${XIO_WHEEL_PYTHON} -c "import hatchling" RESULT_VARIABLE result ERROR_QUIET)
+  set(XIO_WHEEL_MISSING "")
+  if(result)
+    set(XIO_WHEEL_MISSING "no hatchling (Debian: python3-hatchling)")
+  endif()
+endif()
+if(XIO_WHEEL_MISSING)
+  xio_left_out("the package for Python" "${XIO_WHEEL_MISSING}")
+else()
+  add_custom_target(wheel
+    COMMAND ${CMAKE_COMMAND} -E env XIO_BUILD=${PROJECT_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1
+      ${XIO_WHEEL_PYTHON} -m hatchling build -t wheel -d ${PROJECT_BINARY_DIR}/wheel
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/packaging/python COMMENT "Package for Python: ${PROJECT_BINARY_DIR}/wheel" VERBATIM)
+  add_dependencies(wheel xio-host-library)
+endif()
 
 set(missing "")
 if(NOT XIO_HIP_CLANG_PATH)
