@@ -89,7 +89,8 @@ foreach(gpu IN LISTS XIO_BITCODE_TARGETS)
   endif()
   string(REPLACE "sm_70" "sm_90" triton_gpu ${gpu})
   xio_register_tool_test("${no_triton}" NAME abi.triton.${triton_gpu} LABELS abi machine once nightly
-    COMMAND ${python} ${dir}/gather.py ${triton_gpu} ${bitcode} ${run})
+    COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/packaging/python PYTHONDONTWRITEBYTECODE=1
+      XIO_HOST_LIBRARY=$<TARGET_FILE:xio-host-library> ${python} ${dir}/gather.py ${triton_gpu} ${bitcode} ${run})
   set(tests abi.run.${gpu} abi.names.${gpu} abi.triton.${triton_gpu})
   if(gpu STREQUAL gfx942)
     xio_register_tool_test("${missing}" NAME abi.sizes.${gpu} LABELS ${labels}
@@ -98,4 +99,5 @@ foreach(gpu IN LISTS XIO_BITCODE_TARGETS)
   else()
     set_tests_properties(${tests} PROPERTIES FIXTURES_REQUIRED abi-kernels-${gpu})
   endif()
+  set_property(TEST abi.triton.${triton_gpu} APPEND PROPERTY FIXTURES_REQUIRED abi-host)
 endforeach()

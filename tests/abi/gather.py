@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gather.py TARGET BITCODE [RUN]: a kernel of Triton that is linked with the bitcode reads blocks, each once, with any
-number of warps and elements. RUN is the program of run.cpp, which executes it on the model.
+"""gather.py TARGET BITCODE [RUN]: a kernel of Triton that calls xio.triton and is linked with the bitcode reads blocks, each
+once, with any number of warps and elements. RUN is the program of run.cpp, which executes it on the model.
 
 Triton's LLVM is built with assertions. The exit status is 77 where triton is not installed."""
 
@@ -19,44 +19,20 @@ try:
     import triton.language as tl
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
-    from triton.language import core
 except ImportError as error:
     print(f"skipped: {error} (scripts/triton-env)")
     sys.exit(77)
 
-i64, i32 = core.dtype("int64"), core.dtype("int32")
-
-
-def call(name, arguments, types, result, semantic):
-    return core.extern_elementwise("xio", "", arguments, {tuple(types): (name, result)}, is_pure=False, _semantic=semantic)
-
-
-@core.extern
-def deadline(queue, nanoseconds, _semantic=None):
-    return call("xio_nvme_deadline", [queue, nanoseconds], [i64, i64], i64, _semantic)
-
-
-@core.extern
-def batch_once(queue, opcode, pieces, count, told, until, _semantic=None):
-    return call("xio_nvme_batch_once_grid", [queue, opcode, pieces, count, told, until], [i64, i32, i64, i32, i64, i64], i32,
-                _semantic)
-
-
-@core.extern
-def wait_count(queue, told, n, until, _semantic=None):
-    return call("xio_nvme_wait_count_grid", [queue, told, n, until], [i64, i64, i64, i64], i32, _semantic)
+import xio.triton as xt
 
 
 @triton.jit
 def gather(queue, data, bus, pieces, told, bad, sums, N: tl.constexpr, WORDS: tl.constexpr):
     i = tl.arange(0, N).to(tl.int64)
-    tl.store(pieces + i * 3, N - 1 - i)
-    tl.store(pieces + i * 3 + 1, bus + i * (WORDS * 8))
-    tl.store(pieces + i * 3 + 2, tl.full([N], 1, tl.int64))
-    tl.debug_barrier()
-    until = deadline(queue, tl.full([], 2000000000, tl.int64))
-    status = batch_once(queue, 2, pieces.to(tl.int64), N, told.to(tl.int64), until)
-    status |= wait_count(queue, told.to(tl.int64), tl.full([], N, tl.int64), until)
+    xt.store_piece(pieces, i, N - 1 - i, bus + i * (WORDS * 8), 1)
+    until = xt.deadline(queue, 2000000000)
+    status = xt.batch_once(queue, xt.READ, pieces, N, told, until)
+    status |= xt.wait_count(queue, told, N, until)
     tl.store(bad, status)
     total = tl.zeros([N], tl.int64)
     for word in range(WORDS):

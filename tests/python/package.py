@@ -54,8 +54,8 @@ class Calls(unittest.TestCase):
     def test_table(self):
         header = (PROJECT / "include" / "xio" / "host" / "c" / "xio_host.h").read_text(encoding="utf-8")
         self.assertIn(f"#define XIO_HOST_VERSION {_library._VERSION}\n", header)
-        kinds = {"int": ctypes.c_int, "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "size_t": ctypes.c_size_t,
-                 "const char*": ctypes.c_char_p, "void": None, "void*": ctypes.c_void_p}
+        kinds = {"int": ctypes.c_int, "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64,
+                 "size_t": ctypes.c_size_t, "const char*": ctypes.c_char_p, "void": None, "void*": ctypes.c_void_p}
         found = {}
         for result, name, arguments in re.findall(r"^XIO_HOST_CALL ([\w ]+?\*?) xio_(\w+)\(([^)]*)\);", header, re.M):
             kind = [" ".join(one.split()[:-1]) for one in arguments.split(",")] if arguments != "void" else []
@@ -87,7 +87,8 @@ class Emulated(unittest.TestCase):
         return caught.exception
 
     def test_write_and_read(self):
-        with xio.Drive("emulated:size=8M,lba=4096") as drive, drive.buffer(1 << 20) as out, drive.buffer(1 << 20) as back:
+        with xio.Drive("emulated:size=8M,lba=4096") as drive:
+            out, back = drive.buffer(1 << 20), drive.buffer(1 << 20)
             self.assertEqual(drive.describe(), (2048, 4096, 1, drive.describe().max_transfer_bytes))
             self.assertEqual((drive.blocks, drive.block_bytes), (2048, 4096))
             self.assertEqual((drive.why_read_only(), drive.loss()), ("", ""))
@@ -161,7 +162,8 @@ class Emulated(unittest.TestCase):
             array = numpy.from_dlpack(buffer)
             self.assertEqual(array.ctypes.data, buffer.numpy().ctypes.data)
             self.assertEqual(numpy.asarray(buffer).sum(), buffer.numpy().sum())
-            self.raises("error", "multiples of", drive.map, ctypes.addressof(ctypes.c_char.from_buffer(pages)) + 512, 4096)
+            page = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+            self.raises("error", "multiples of", drive.map, page + 512, 4096)
 
     def test_without_numpy(self):
         lines = ("import sys; sys.modules['numpy'] = None\nimport xio\n"
@@ -181,7 +183,8 @@ class Kernels(Emulated):
         gpu = xio.Gpu()
         self.assertEqual((gpu.target, gpu.wave_size), ("gfx942", 64))
         image = pathlib.Path(KERNELS).read_bytes()
-        with xio.Drive("emulated:size=8M", gpu) as drive, xio.Kernel(image, "write_and_read", self.TYPES, gpu) as kernel:
+        with xio.Drive("emulated:size=8M", gpu) as drive:
+            kernel = xio.Kernel(image, "write_and_read", self.TYPES, gpu)
             queue, data, statuses = drive.queue(32), drive.buffer(128 * 512), drive.buffer(64 * 4)
             data.numpy()[: 64 * 512] = random.Random(2).randbytes(64 * 512)[0]
             self.raises("error", "for kernels of a GPU", queue.read, 0, data)

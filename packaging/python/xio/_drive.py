@@ -128,9 +128,10 @@ class Queue(Owner):
 
     def _move(self, name, lba, buffer, blocks, offset, timeout):
         if blocks is None:
-            blocks, rest = divmod(buffer.nbytes - offset, self.block_bytes)
+            room = buffer.nbytes - offset
+            blocks, rest = divmod(room, self.block_bytes)
             if rest != 0 or blocks < 0:
-                raise ValueError(f"{buffer.nbytes - offset} bytes are no whole blocks of {self.block_bytes}: pass blocks=")
+                raise ValueError(f"{room} bytes are no whole blocks of {self.block_bytes}: pass blocks=")
         call(name, self._place(), lba, blocks, buffer._place(), offset, milliseconds(timeout))
 
     def read(self, lba: int, buffer: Buffer, blocks: typing.Optional[int] = None, offset: int = 0,
