@@ -28,6 +28,12 @@ else()
   set_tests_properties(python.package PROPERTIES FIXTURES_REQUIRED wheel)
 endif()
 
+if(NOT missing)
+  xio_register_test(NAME python.chroot LABELS python qemu once nightly TIMEOUT 1800
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/chroot.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/wheel ${XIO_TESTS_BINARY_DIR}/python-chroot)
+  set_tests_properties(python.chroot PROPERTIES FIXTURES_REQUIRED wheel)
+endif()
+
 # RDNA is not among them: the model does not know the 16-bit registers of newer compilers' code yet.
 if(kernels AND NOT missing)
   set(python ${XIO_CACHE}/triton/bin/python)
@@ -38,5 +44,5 @@ if(kernels AND NOT missing)
   xio_register_tool_test("${no_triton}" NAME python.triton LABELS python machine qemu once nightly TIMEOUT 1800
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/triton.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${python} ${XIO_TESTS_BINARY_DIR}/played-gpu
       gfx90a gfx942 sm_90)
-  set_tests_properties(python.triton PROPERTIES DEPENDS python.package FIXTURES_REQUIRED "wheel;abi-host")
+  set_tests_properties(python.triton PROPERTIES DEPENDS "python.package;python.chroot" FIXTURES_REQUIRED "wheel;abi-host")
 endif()
