@@ -33,7 +33,7 @@ BELOW = {
     "host/simt": SETUP + ["host/gpu"],
     "host/nvme": SETUP + ["host/gpu", "host/memory", "device/queue", "device/nvme", "vendors/nvme"],
     "host/rdma": SETUP + ["host/gpu", "host/memory", "device/queue", "device/rdma", "vendors/*"],
-    "host/c": SETUP + ["host/gpu", "host/memory", "host/nvme"],
+    "host/c": SETUP + ["host/gpu", "host/memory", "host/nvme", "device/nvme", "vendors/nvme"],
     "host/emulation": SETUP + ["host/memory"],
     "host/emulation/nvme": SETUP + ["host/memory", "host/nvme", "host/emulation", "vendors/nvme"],
     "host/emulation/rdma": SETUP + ["host/memory", "host/rdma", "host/emulation", "device/rdma", "vendors/*"],
