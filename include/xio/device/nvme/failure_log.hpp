@@ -118,7 +118,7 @@ XIO_DEVICE_INLINE void add_lost(FailureLog* log, uint32_t number, uint64_t ticke
 /// that takes completions.
 template <Sharing S>
 XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint64_t ticket, uint64_t word,
-                                         Actors<S> one = Actors<S>::alone()) {
+                                         Actors<S> one) {
   log = arch::in_global(log);
   const uint64_t entry = (ticket + 1) << 16 | (word & 0xffff);
   // The next one in turn, but rather one that is free or was seen by a waiter.
