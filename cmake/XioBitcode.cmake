@@ -17,6 +17,7 @@ function(xio_add_bitcode target)
   endif()
   get_target_property(includes xio::xio INTERFACE_INCLUDE_DIRECTORIES)
   string(REGEX REPLACE "\\$<BUILD_INTERFACE:([^>]*)>" "\\1" includes "${includes}")
+  # What is left of generator expressions is for the installed package, which names its folder itself.
   list(FILTER includes EXCLUDE REGEX "\\$<")
   set(source xio/device/abi/xio_device.cpp)
   find_path(folder NAMES ${source} PATHS ${includes} NO_CACHE NO_DEFAULT_PATH REQUIRED)

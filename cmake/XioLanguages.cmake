@@ -2,6 +2,7 @@
 # What kernels and programs of other languages need, installed where it was made: the target bitcode makes all bitcode, bitcode-<gpu> one,
 # xio-host-library the host side in C, and wheel the package for Python, with the bitcode that is built by then.
 
+# Not in a usual build, of which it would take 22 s: tests and the wheel ask for it.
 add_library(xio-host-library SHARED EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/include/xio/host/c/xio_host.cpp)
 target_link_libraries(xio-host-library PRIVATE xio_build_options xio_emulation ${CMAKE_DL_LIBS})
 set_target_properties(xio-host-library PROPERTIES OUTPUT_NAME xio_host VERSION ${PROJECT_VERSION} SOVERSION 1

@@ -70,6 +70,7 @@ foreach(gpu IN LISTS XIO_BITCODE_TARGETS)
   add_custom_target(abi-kernels-${gpu} DEPENDS ${kernels})
   add_dependencies(abi-kernels-${gpu} bitcode-${gpu})
   set(labels abi once)
+  # One target by day, in each build; the others are made and run at night, since each takes half a minute.
   if(gpu STREQUAL gfx942)
     set_target_properties(bitcode-${gpu} abi-kernels-${gpu} PROPERTIES EXCLUDE_FROM_ALL OFF)
   else()
