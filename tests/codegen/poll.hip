@@ -94,15 +94,14 @@ extern "C" __global__ void wait_token_grid(nvme::QueueHandle handle, Token token
 }
 
 // Who takes the drain of a shared queue sees what the one before left: the exchange acquires, or has returned before the
-// next load is issued. What a drain stored is performed before the counter of completions, and that before the drain is
-// given back.
+// next load is issued. What a drain stored is performed before the counter of completions, which gives the drain back.
 // AMD-LABEL:   {{^}}drain_grid:
-// AMD:         global_atomic_cmpswap{{(_b32)?}} {{.*}}, [[STATE:s\[[0-9:]+\]]] offset:56
+// AMD:         global_atomic_cmpswap_{{x2|b64}} {{.*}}, [[STATE:s\[[0-9:]+\]]] offset:8
 // GFX9:        s_waitcnt vmcnt(0)
 // GFX11:       s_waitcnt vmcnt(0)
 // GFX12:       s_wait_loadcnt 0x0
 // AMD:         global_load_{{dwordx2|b64}}
-// AMD-NOT:     global_store_{{dword|b32}} {{.*}}, [[STATE]] offset:56
+// AMD-NOT:     global_store_{{dwordx2|b64}} {{.*}}, [[STATE]] offset:8
 // AMD:         global_store_{{dwordx2|b64}} {{.*}}, [[STATE]] offset:32
 // AMD-NOT:     global_store
 // GFX9:        s_waitcnt vmcnt(0)
@@ -110,23 +109,16 @@ extern "C" __global__ void wait_token_grid(nvme::QueueHandle handle, Token token
 // GFX12:       s_wait_storecnt 0x0
 // AMD-NOT:     {{global_(store|atomic)}}
 // AMD:         global_store_{{dwordx2|b64}} {{.*}}, [[STATE]] offset:8
-// AMD-NOT:     {{global_(store|atomic)}}
-// GFX9:        s_waitcnt vmcnt(0)
-// GFX11:       s_waitcnt_vscnt null, 0x0
-// GFX12:       s_wait_storecnt 0x0
-// AMD-NOT:     {{global_(store|atomic)}}
-// AMD:         global_store_{{dword|b32}} {{.*}}, [[STATE]] offset:56
 // AMD-NOT:     {{global_store.*}}, [[STATE]]
 // AMD:         .amdhsa_kernel
 //
 // PTX:         .entry drain_grid(
-// PTX-NOT:     atom.cas.relaxed.gpu.global.b32
-// PTX:         atom.cas.acquire.gpu.global.b32
+// PTX-NOT:     atom.cas.relaxed.gpu.global.b64
+// PTX:         atom.cas.acquire.gpu.global.b64
 // PTX:         ld.relaxed.gpu.global.b64
 // PTX:         st.release.gpu.global.b64
 // PTX:         st.release.gpu.global.b64
-// PTX-NOT:     st.relaxed
-// PTX:         st.release.gpu.global.b32
+// PTX-NOT:     {{st\.(release|relaxed.gpu.global.b64)}}
 // PTX:         {{^[}]}}
 extern "C" __global__ void drain_grid(nvme::QueueHandle handle, uint32_t* taken) {
   nvme::Queue<Sharing::grid> queue(handle);

@@ -23,13 +23,13 @@ extern "C" __global__ void drain_ring(rdma::QueuePairHandle handle, uint32_t* ta
 
 // PTX:      .entry drain_collapsed(
 // PTX-NOT:  atom.
-// PTX:      atom.cas.acquire.gpu.global.b32
+// PTX:      atom.cas.acquire.gpu.global.b64
 // PTX-NOT:  {{ld\.(relaxed|acquire|global)|atom\.}}
 // PTX:      bar.warp.sync
 // PTX:      ld.relaxed.gpu
-// PTX-NOT:  {{atom\.[^e]}}
+// PTX-NOT:  {{atom\.[^ea]}}
 // PTX:      atom.cas.relaxed.gpu.global.b64
-// PTX-NOT:  {{atom\.[^e]}}
+// PTX-NOT:  {{atom\.[^ea]}}
 // PTX:      {{^[}]}}
 extern "C" __global__ void drain_collapsed(rdma::QueuePairHandle handle, uint32_t* taken) {
   rdma::QueuePair<mlx5::Vendor<OneEntry>, Sharing::grid> qp(handle);
@@ -38,13 +38,13 @@ extern "C" __global__ void drain_collapsed(rdma::QueuePairHandle handle, uint32_
 
 // PTX:      .entry drain_receives(
 // PTX-NOT:  atom.
-// PTX:      atom.cas.acquire.gpu.global.b32
+// PTX:      atom.cas.acquire.gpu.global.b64
 // PTX-NOT:  {{ld\.(relaxed|acquire|global)|atom\.}}
 // PTX:      bar.warp.sync
 // PTX:      ld.relaxed.gpu
-// PTX-NOT:  {{atom\.[^e]}}
+// PTX-NOT:  {{atom\.[^ea]}}
 // PTX:      atom.cas.relaxed.gpu.global.b64
-// PTX-NOT:  {{atom\.[^e]}}
+// PTX-NOT:  {{atom\.[^ea]}}
 // PTX:      {{^[}]}}
 extern "C" __global__ void drain_receives(rdma::ReceiveQueueHandle handle, uint32_t* taken) {
   rdma::ReceiveQueue<mlx5::Vendor<>, Sharing::grid> receives(handle);
@@ -54,11 +54,11 @@ extern "C" __global__ void drain_receives(rdma::ReceiveQueueHandle handle, uint3
 // The drain of a ring is a function, behind all kernels.
 // PTX:      .func {{.*}}drain_once
 // PTX-NOT:  atom.
-// PTX:      atom.cas.acquire.gpu.global.b32
+// PTX:      atom.cas.acquire.gpu.global.b64
 // PTX-NOT:  {{ld\.(relaxed|acquire|global)|atom\.}}
 // PTX:      bar.warp.sync
 // PTX:      ld.relaxed.gpu
-// PTX-NOT:  {{atom\.[^e]}}
+// PTX-NOT:  {{atom\.[^ea]}}
 // PTX:      atom.cas.relaxed.gpu.global.b64
-// PTX-NOT:  {{atom\.[^e]}}
+// PTX-NOT:  {{atom\.[^ea]}}
 // PTX:      {{^[}]}}

@@ -146,7 +146,7 @@ TEST_CASE("drain: a wave that stopped in it -> others submit, test and give up",
   };
   const Token before = read(soon());
   REQUIRE(view.wait(before, soon()).is_ok());
-  queue.handle().state->draining = 1;
+  queue.handle().state->retired |= xio::protocol::draining_bit;
   Token last;
   for (uint32_t i = 0; i < 8; ++i) {
     last = read(Deadline{0});
@@ -158,7 +158,7 @@ TEST_CASE("drain: a wave that stopped in it -> others submit, test and give up",
   CHECK(view.test(last) == Status::pending);
   CHECK(view.wait(last, xio::deadline(1_ms)) == Status::timed_out);
   CHECK(view.wait(before, Deadline{0}).is_ok());
-  queue.handle().state->draining = 0;
+  queue.handle().state->retired &= ~xio::protocol::draining_bit;
   CHECK(view.wait(last, soon()).is_ok());
   CHECK(view.quiet(soon()).is_ok());
 }

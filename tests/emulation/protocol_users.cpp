@@ -84,7 +84,8 @@ TEST_CASE("wait: a wave's own queue while others take completions -> broken") {
   Drive drive;
   CHECK(drive.use<Queue<Sharing::grid>>() == Status::ok);
   CHECK(drive.use<Queue<Sharing::wave>>() == Status::ok);  // one after the other
-  drive.queue.handle().state->draining = 1;                // as long as a wave of a shared queue does
+  // As long as a wave of a shared queue does.
+  drive.queue.handle().state->retired |= xio::protocol::draining_bit;
   CHECK(drive.use<Queue<Sharing::wave>>() == Status::broken);
 }
 

@@ -477,3 +477,20 @@ TEST_CASE("put: ConnectX has two registers -> doorbells go to them in turn", "[H
   ring_both_halves<Sharing::grid, xio::Policy<>>(3, 8);
   ring_both_halves<Sharing::grid, Policy<Deferred<3>>>(3, 8);
 }
+
+TEMPLATE_LIST_TEST_CASE("drain: a head was loaded before others took entries -> none is taken twice", "[H17]",
+                        Vendors) {
+  using Vendor = typename TestType::Vendor;
+  RdmaRig<TestType> rig;
+  QueuePair<Vendor, Sharing::grid> qp(rig.near.handle());
+  for (uint32_t i = 0; i < 2; ++i) REQUIRE(rig.put(qp).submitted());
+  settle(rig.nic);
+  REQUIRE(qp.drain() == 1);
+  const xio::rdma::SendEngine<Vendor, Sharing::grid, xio::Policy<>, xio::rdma::InMemory> engine(rig.near.handle(), 0);
+  const auto group = xio::Group<Sharing::grid>::of_callers(0, engine.key());
+  xio::protocol::Glimpse seen = xio::protocol::glimpse(engine, group);
+  --seen.head;
+  xio::protocol::Found found{};
+  REQUIRE(xio::protocol::begin_drain(engine, engine.cq(), group, seen, 1, found));
+  CHECK(found.head == engine.cq_head());
+}

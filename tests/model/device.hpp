@@ -97,7 +97,7 @@ class QueueProgramWith : public Program {
   std::string judge() final {
     const QueueState& state = memory_.state;
     if (state.broken != 0) return "the queue is broken";
-    if (state.draining != 0) return "a drain was not given back";
+    if ((state.retired & xio::protocol::draining_bit) != 0) return "a drain was not given back";
     if (xio::protocol::tickets(state.reserved) != accepted()) return "tickets were taken that nobody has, or lost";
     if (state.reservation != 0 || state.reserved > xio::protocol::ticket_bits)
       return "a reservation was not taken back";

@@ -18,6 +18,7 @@ using xio::Deadline;
 using xio::Deferred;
 using xio::Policy;
 using xio::Sharing;
+using xio::protocol::draining_bit;
 using xio::protocol::published;
 using xio::protocol::ringing_bit;
 using xio::rdma::QueuePair;
@@ -88,7 +89,7 @@ class Puts : public RdmaProgram<Kit> {
   /// linked.
   bool blocked(uint64_t ticket) const {
     if (!shape_.stops) return false;
-    if ((memory_.state.tail & ringing_bit) != 0 || memory_.state.draining != 0) return true;
+    if ((memory_.state.tail & ringing_bit) != 0 || (memory_.state.retired & draining_bit) != 0) return true;
     const uint64_t tail = published(memory_.state.tail);
     const uint64_t end = memory_.links[tail % sizes_.sq];
     return ticket >= tail && tail < this->claimed() && end - tail - 1 >= sizes_.depth;

@@ -118,7 +118,8 @@ class RdmaProgram : public Program {
   }
   std::string judge() final {
     if (memory_.state.broken != 0 || memory_.receives.queue.broken != 0) return "a queue is broken";
-    if (memory_.state.draining != 0 || memory_.receives.queue.draining != 0) return "a drain was not given back";
+    if (((memory_.state.retired | memory_.receives.queue.retired) & xio::protocol::draining_bit) != 0)
+      return "a drain was not given back";
     if (claimed() != nic_.accepted || memory_.receives.queue.reserved != nic_.posted)
       return "tickets were taken that nobody has, or lost";
     if (memory_.state.reservation != 0 || memory_.receives.queue.reservation != 0)
@@ -194,7 +195,7 @@ class RdmaProgram : public Program {
   /// Tickets claimed from the send queue.
   uint64_t claimed() const {
     if constexpr (Vendor::has_side_table) {
-      return xio::rdma::SequencedTickets::ticket(memory_.send.claims, memory_.state.retired);
+      return xio::rdma::SequencedTickets::ticket(memory_.send.claims, xio::protocol::retired(memory_.state.retired));
     } else {
       return xio::protocol::tickets(memory_.state.reserved);
     }
@@ -298,7 +299,8 @@ class RdmaProgram : public Program {
     nic_.seen |= uint64_t{1} << operation;
     nic_.executed += work.units;
     ++nic_.messages;
-    explorer_.require(nic_.executed - memory_.state.retired <= sizes_.depth, "more in flight than the depth");
+    explorer_.require(nic_.executed - xio::protocol::retired(memory_.state.retired) <= sizes_.depth,
+                      "more in flight than the depth");
     Wire::consumed(config_, rings(), nic_.executed);
   }
 

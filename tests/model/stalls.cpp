@@ -166,7 +166,7 @@ class Stalls : public QueueProgram {
   bool blocked(uint64_t ticket) const {
     const QueueState& state = memory_.state;
     if (!shape_.stops) return false;
-    if ((state.tail & ringing_bit) != 0 || state.draining != 0) return true;
+    if ((state.tail & ringing_bit) != 0 || (state.retired & xio::protocol::draining_bit) != 0) return true;
     const uint64_t tail = published(state.tail);
     const uint64_t end = memory_.links[tail % sizes_.sq];
     return ticket >= tail && tail < xio::protocol::tickets(state.reserved) && end - tail - 1 >= sizes_.depth;

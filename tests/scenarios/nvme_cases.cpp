@@ -124,9 +124,9 @@ std::string violations(const Case& one, NvmeController& model) {
 /// The state of a queue, for failure reports.
 std::string state_text(const xio::QueueState& state) {
   char text[160];
-  std::snprintf(text, sizeof text, "; reserved %llu, tail %llu, retired %llu, unseen errors %u, draining %u, broken %u",
+  std::snprintf(text, sizeof text, "; reserved %llu, tail %llu, retired %llx, unseen errors %u, broken %u",
                 static_cast<unsigned long long>(state.reserved), static_cast<unsigned long long>(state.tail),
-                static_cast<unsigned long long>(state.retired), state.error_count, state.draining, state.broken);
+                static_cast<unsigned long long>(state.retired), state.error_count, state.broken);
   return text;
 }
 

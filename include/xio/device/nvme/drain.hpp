@@ -119,8 +119,9 @@ class TableSink {
   static constexpr bool looks_ahead = is_shared<sharing> && arch::loads_ahead;
   static constexpr bool results_ahead = sharing != Sharing::thread || !arch::branches_are_cheap;
 
-  XIO_DEVICE_INLINE TableSink(const Engine& engine, const CompletionTable& table, Record& record)
-      : engine_(engine), table_(table), record_(record) {}
+  XIO_DEVICE_INLINE TableSink(const Engine& engine, const CompletionTable& table, Record& record,
+                              bool may_go_on = false)
+      : engine_(engine), table_(table), record_(record), may_go_on_(may_go_on) {}
 
   template <bool Errors, class Source>
   XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing> group, uint64_t word, uint64_t index, bool fresh) {
@@ -153,14 +154,15 @@ class TableSink {
     return stray;
   }
 
-  /// Whether completions follow the `taken` ones that the calling lane's group may take next: found on the way.
+  /// Whether completions at `head` follow the `taken` ones: found on the way.
   template <class Source>
-  XIO_DEVICE_INLINE bool finds_more(const Source& source, Group<sharing> group, uint32_t taken,
-                                    protocol::Found& found) const {
-    if (taken != following_) return false;
-    found = {found.head + taken, ahead_};
-    return group.any(group.leads() && source.is_new(found.word, found.head, 0));
+  XIO_DEVICE_INLINE void look_ahead(const Source& source, Group<sharing> group, uint64_t head, uint32_t taken) {
+    next_ = head;
+    goes_on_ = may_go_on_ && taken == following_ && group.any(group.leads() && source.is_new(ahead_, head, 0));
   }
+  XIO_DEVICE_INLINE bool goes_on() const { return goes_on_; }
+  /// The entries that follow.
+  XIO_DEVICE_INLINE protocol::Found next() const { return {next_, ahead_}; }
 
   XIO_DEVICE_INLINE bool is_special(bool present) const {
     return present && (CompletionFormat::is_error(status_) || CompletionFormat::is_error(before_ & 0x7fff));
@@ -237,7 +239,8 @@ class TableSink {
 
   XIO_DEVICE_INLINE void advance(Group<sharing> group, uint64_t head) const {
     if constexpr (is_shared<sharing>) {
-      if (group.leads()) arch::publish<scope>(&engine_.state().retired, head);
+      if (group.leads())
+        arch::publish<scope>(&engine_.state().retired, goes_on_ ? head | protocol::draining_bit : head);
     } else {
       engine_.state().retired = head;
     }
@@ -286,9 +289,12 @@ class TableSink {
   uint64_t index_ = 0;
   uint64_t status_ = 0;     ///< reported by the device; with seen_bit if it counts as waited for
   uint64_t ahead_ = 0;      ///< the word of an entry behind those of this drain
+  uint64_t next_ = 0;       ///< index of the first of those
   uint32_t following_ = 0;  ///< new entries from the head on
   uint32_t key_ = 0;
   bool is_notified_ = false;  ///< the lane's operation has a notification
+  bool may_go_on_;            ///< whether they may be, before other groups drain
+  bool goes_on_ = false;      ///< whether the entries behind are taken next
 };
 
 }  // namespace detail

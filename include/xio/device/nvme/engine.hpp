@@ -55,6 +55,7 @@ class QueueEngine {
   using Tickets = protocol::PlainTickets;
   static constexpr Sharing sharing = S;
   static constexpr bool reserves_room = true;
+  static constexpr bool retires_entries = true;
   static constexpr bool stored_each_time = Holder::stored_each_time;
 
   /// @param lanes lanes that call together, as a mask; 0: see Group::of_callers()
@@ -88,7 +89,7 @@ class QueueEngine {
     const QueueHandle& q = handle();
     return {q.state, {q.sq_doorbell, q.sq_shadow, q.sq_event_index}, q.sq_mask, q.depth};
   }
-  XIO_DEVICE_INLINE uint64_t cq_head() const { return protocol::read<S>(state().retired); }
+  XIO_DEVICE_INLINE uint64_t cq_head() const { return protocol::read_retired<S>(state()); }
   XIO_DEVICE_INLINE detail::CompletionTable table() const {
     const QueueHandle& q = handle();
     return {q.slots, q.failures, q.notifications, q.slot_mask, q.failure_entries};
@@ -120,21 +121,20 @@ class QueueEngine {
   template <class Telemetry>
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry) const {
     detail::NoRecord none;
-    return drain(group, telemetry, none, glimpse<Telemetry>(group), 1);
+    return drain(group, telemetry, none, glimpse(group), 1);
   }
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group) const {
     telemetry::Off off;
     return drain(group, off);
   }
   /// What a drain() may load together with other words.
-  template <class Telemetry>
   XIO_DEVICE_INLINE protocol::Glimpse glimpse(Group<S> group) const {
-    return is_called<Telemetry> ? protocol::glimpse_before_call(*this, group) : protocol::glimpse(*this, group);
+    return protocol::glimpse_before_call(*this, group);
   }
   /// @param record detail::NoRecord, or detail::Awaited
   /// @param seen, looks as of protocol::begin_drain()
   template <class Telemetry, class Record>
-  XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry, Record& record, const protocol::Glimpse& seen,
+  XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry, Record& record, protocol::Glimpse seen,
                                    uint32_t looks) const {
     if constexpr (is_called<Telemetry>) {
       // Of one type, so that there is one copy.
@@ -147,12 +147,8 @@ class QueueEngine {
         if (!protocol::begin_drain(*this, cq(telemetry), group, seen, looks, found)) return 0;
         taken = drain_out_of_line(group, called, found.head, found.word);
       } else {
-        if (!protocol::nobody_drains(state(), group, seen)) return 0;
-        if constexpr (arch::loads_ahead) {
-          taken = drain_out_of_line(group, called, looks, seen.head);
-        } else {
-          taken = drain_out_of_line(group, called);
-        }
+        if (!protocol::nobody_drains(*this, group, seen)) return 0;
+        taken = drain_out_of_line(group, called, seen.retired, looks);
       }
       if constexpr (Record::awaits) record.hit = record.hit || taken >= hit_bit;
       return taken & ~hit_bit;
@@ -165,17 +161,18 @@ class QueueEngine {
   /// @param record detail::NoRecord, or one of what the calling lane takes
   template <class Telemetry, class Record>
   XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry, Record& record) const {
-    return drain_here(group, telemetry, record, protocol::glimpse(*this, group), 1);
+    return drain_here(group, telemetry, record, glimpse(group), 1);
   }
   /// @param seen, looks as of protocol::begin_drain()
   template <class Telemetry, class Record>
-  XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry, Record& record,
-                                        const protocol::Glimpse& seen, uint32_t looks) const {
+  XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry, Record& record, protocol::Glimpse seen,
+                                        uint32_t looks) const {
     const uint64_t started = Telemetry::start();
     uint32_t taken = 0;
     protocol::Found found{};
     const auto source = cq(telemetry);
-    if (protocol::begin_drain(*this, source, group, seen, looks, found)) {
+    if (protocol::nobody_drains(*this, group, seen) &&
+        protocol::begin_drain(*this, source, group, seen, looks, found)) {
       if constexpr (!is_shared<S> && !arch::calls_save_registers) {
         taken = take_completions<false>(source, group, found, record);
         if (XIO_UNLIKELY(taken == protocol::met_error)) {
@@ -205,7 +202,7 @@ class QueueEngine {
   static constexpr uint32_t hit_bit = 0x80000000;
 
   /// drain() as one copy per kernel. Its parameters are single words, since these are passed in registers.
-  /// @param seen the members of the result of begin_drain(); of a shared queue the looks and the head of a glimpse
+  /// @param seen the members of the result of begin_drain(); of a shared queue the word of a glimpse, and the looks
   template <class Record, class... Seen>
   XIO_LEAF XIO_DEVICE static uint32_t drain_once(QueueState* state, const Cqe* cq, CompletionSlot* slots,
                                                  FailureLog* failures, Notification** notifications, uint32_t* doorbell,
@@ -226,8 +223,8 @@ class QueueEngine {
     q.depth = depth;
     q.failure_entries = failure_entries;
     telemetry::Off off;
-    const Group<S> group(lanes);
-    const QueueEngine engine(q, lanes);
+    const Group<S> group(arch::branches_separate_lanes ? arch::active() : lanes);
+    const QueueEngine engine(q, arch::branches_separate_lanes ? 0 : lanes);
     protocol::Found found{};
     const auto source = engine.cq(off);
     if constexpr (is_shared<S>) {
@@ -241,16 +238,17 @@ class QueueEngine {
   }
 
   template <class Source>
-  XIO_DEVICE_INLINE bool begin_here(const Source& source, Group<S> group, protocol::Found& found, uint32_t looks = 1,
-                                    uint64_t head = 0) const {
-    return protocol::begin_drain(*this, source, group, {0, head}, looks, found);
+  XIO_DEVICE_INLINE bool begin_here(const Source& source, Group<S> group, protocol::Found& found, uint64_t retired,
+                                    uint32_t looks) const {
+    return protocol::begin_drain(*this, source, group, {retired}, looks, found);
   }
 
   template <class Record, class... Seen>
   XIO_DEVICE_INLINE uint32_t drain_out_of_line(Group<S> group, const Record& record, Seen... seen) const {
     const QueueHandle& q = handle();
     return drain_once(q.state, q.cq, q.slots, q.failures, q.notifications, q.cq_doorbell, q.cq_shadow, q.cq_event_index,
-                      q.cq_mask, q.slot_mask, q.depth, q.failure_entries, group.mask(), record, seen...);
+                      q.cq_mask, q.slot_mask, q.depth, q.failure_entries,
+                      arch::branches_separate_lanes ? 0 : group.mask(), record, seen...);
   }
 
   template <bool Errors, class Source, class Record>
@@ -260,13 +258,12 @@ class QueueEngine {
     if constexpr (Sink::looks_ahead) {
       uint32_t all = 0;
       protocol::Found next = found;
-      for (uint32_t left = most_drains; left != 0; --left) {
-        Sink sink(*this, table(), record);
-        const uint32_t taken = protocol::drain<Errors, true>(*this, source, sink, group, next);
-        all += taken;
-        if (!sink.finds_more(source, group, taken, next)) break;
+      for (uint32_t left = most_drains; left != 0;) {
+        Sink sink(*this, table(), record, --left != 0);
+        all += protocol::drain<Errors>(*this, source, sink, group, next);
+        if (!sink.goes_on()) break;
+        next = sink.next();
       }
-      protocol::end_drain(state(), group);
       return all;
     } else {
       Sink sink(*this, table(), record);

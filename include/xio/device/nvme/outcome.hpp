@@ -110,7 +110,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
   uint32_t given_up = 0;  // Status::Code of the reason
   for (uint32_t round = 0;; ++round) {
     if constexpr (protocol::knows_drains<S>) {
-      if (changes) seen = engine.template glimpse<Telemetry>(group);
+      if (changes) seen = engine.glimpse(group);
     }
     if constexpr (arch::branches_are_cheap) {
       while (left != 0 && has_ended<S>(table.slots, table.slot_mask, token.last + 1 - left, bad)) --left;

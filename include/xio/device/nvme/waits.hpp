@@ -157,7 +157,7 @@ XIO_DEVICE Status fence(const Engine& engine, Group<S> group, Deadline until) {
     const uint64_t* const counter = &engine.state().retired;
     // order: ends before claims. The drain that advanced `retired` had seen the tickets, so claims read next are not
     // older.
-    const uint64_t retired = is_shared<S> ? arch::observe<state_scope<S>>(counter) : *counter;
+    const uint64_t retired = is_shared<S> ? protocol::retired(arch::observe<state_scope<S>>(counter)) : *counter;
     if (!group.any(retired < protocol::claimed(engine))) break;  // check: something is in flight
     // bound: time of a fence
     if (++looks % arch::looks_per_clock == 0 && !group.any(!until.passed())) return Status::timed_out;

@@ -55,7 +55,7 @@ struct Claim {
 template <class Engine>
 XIO_DEVICE_INLINE uint64_t claimed(const Engine& engine) {
   const uint64_t word = read<Engine::sharing>(engine.claims());
-  return Engine::Tickets::ticket(word, read<Engine::sharing>(engine.state().retired));
+  return Engine::Tickets::ticket(word, read_retired<Engine::sharing>(engine.state()));
 }
 
 /// claimed(), including every claim that an earlier load of the caller depends on. A load of the word would not do: who
@@ -223,7 +223,7 @@ XIO_DEVICE_INLINE uint64_t exchange_by_leader(Group<S> group, uint64_t* where, u
 /// What a claim on a shared queue depends on.
 struct Room {
   uint64_t word;     ///< the claim word
-  uint64_t retired;  ///< QueueState::retired: older than the word, it only says that there is less room
+  uint64_t retired;  ///< completions taken: older than the word, it only says that there is less room
   uint64_t tail;     ///< QueueState::tail, or unread_tail
 };
 
@@ -234,7 +234,7 @@ XIO_DEVICE_INLINE Room begin_claim([[maybe_unused]] const Engine& engine) {
   if constexpr (is_shared<Engine::sharing> && arch::loads_ahead) {
     constexpr arch::Scope scope = state_scope<Engine::sharing>;
     const QueueState& state = engine.state();
-    return {arch::load<scope>(&engine.claims()), arch::load<scope>(&state.retired), arch::load<scope>(&state.tail)};
+    return {arch::load<scope>(&engine.claims()), read_retired<Engine::sharing>(state), arch::load<scope>(&state.tail)};
   } else {
     return {0, 0, unread_tail};
   }
@@ -245,7 +245,7 @@ template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Room leaders_room(const Engine& engine, Group<S> group, Room room) {
   if constexpr (!arch::loads_ahead) {
     room.word = arch::load<state_scope<S>>(&engine.claims());
-    room.retired = arch::load<state_scope<S>>(&engine.state().retired);
+    room.retired = read_retired<S>(engine.state());
   }
   room.word = group.from_leader(room.word);
   room.retired = group.from_leader(room.retired);
@@ -302,7 +302,7 @@ XIO_DEVICE_INLINE Claim claim_now(const Engine& engine, Group<S> group, [[maybe_
             exchange_by_leader<scope>(group, &engine.claims(), before.word, Tickets::after(before.word, count, step));
         if (now.word == before.word) return {first, count, before.word, now.tail};
         // order: counter after the word
-        if constexpr (Tickets::wraps) now.retired = group.from_leader(arch::load<scope>(&engine.state().retired));
+        if constexpr (Tickets::wraps) now.retired = group.from_leader(read_retired<S>(engine.state()));
       }
     }
   }

@@ -20,9 +20,12 @@
 /// | `judge<Errors>(source, group, word, …)`    | decodes the lane's entry; whether it is of no operation in flight  |
 /// | `bool is_special(bool present)`            | whether the lane's entry, if present, needs a drain with `Errors`  |
 /// | `record<Errors>(source, group, hit)`       | stores the results of the lanes whose entries are taken            |
-/// | `advance(group, uint64_t head)`            | counts entries before `head` as taken, after everything else       |
+/// | `look_ahead(source, group, head, taken)`   | if `looks_ahead`: finds out whether it goes on with those at `head` |
+/// | `advance(group, uint64_t head)`            | counts entries before `head` as taken, after everything else, and  |
+/// |                                            | lets other groups drain unless it goes on                          |
 ///
-/// A sink lives for one drain. An engine has, in addition, `uint64_t cq_head()`, the index of the first unread entry.
+/// A sink lives for one drain. An engine has, in addition, `uint64_t cq_head()`, the index of the first unread entry,
+/// and `retires_entries`: whether this is QueueState::retired.
 
 #include <xio/device/queue/claim.hpp>
 
@@ -45,45 +48,27 @@ constexpr bool calls_drains = arch::calls_save_registers && (S != Sharing::threa
 /// Result of a drain() without error handling that met an error and had no effect.
 constexpr uint32_t met_error = ~0u;
 
-/// Whether no group drains a shared queue, so that a claim_drain() is worthwhile. True for queues that are not shared.
+/// Makes the group the only one that polls a shared queue for completions and takes them, if there is none yet and none
+/// has taken any since the leader loaded `retired`, until it stores QueueState::retired without the bit or calls
+/// leave_drain(). All lanes see what the previous group stored. Never waits.
+/// @param retired QueueState::retired, without the bit; the leader's counts
 template <Sharing S>
-XIO_DEVICE_INLINE bool nobody_drains(QueueState& state, Group<S> group) {
-  if constexpr (is_shared<S>) {
-    return group.any(group.leads() && arch::load<state_scope<S>>(&state.draining) == 0);
-  } else {
-    return true;
-  }
-}
-
-/// Makes the group the only one that polls a shared queue for completions and takes them, if there is none yet, until
-/// it stores 0 in QueueState::draining or calls leave_drain(). All lanes see what the previous group stored. Never
-/// waits.
-/// @param tries whether to try it; the leader's counts
-template <Sharing S>
-XIO_DEVICE_INLINE bool claim_drain(QueueState& state, Group<S> group, bool tries = true) {
-  uint32_t idle = 0;
+XIO_DEVICE_INLINE bool claim_drain(QueueState& state, Group<S> group, uint64_t retired) {
+  const uint64_t taken = retired | draining_bit;
   bool claimed = false;
   // check: one group drains
-  if (group.leads() && tries) claimed = arch::compare_exchange_acquire<state_scope<S>>(&state.draining, idle, 1u);
+  if (group.leads()) claimed = arch::compare_exchange_acquire<state_scope<S>>(&state.retired, retired, taken);
   if (!group.any(claimed)) return false;
   // Only the leader has acquired, and a vote orders nothing.
   group.converge();
   return true;
 }
 
-/// Releases what claim_drain() took, if no completion was available.
+/// Releases what claim_drain() took, without another count.
 template <Sharing S>
 XIO_DEVICE_INLINE void leave_drain(QueueState& state, Group<S> group) {
-  // An exchange passes on what the previous group released; a store would not.
-  if (group.leads()) arch::exchange<state_scope<S>>(&state.draining, 0u);
-}
-
-/// Lets other groups drain a shared queue, after drain().
-template <Sharing S>
-XIO_DEVICE_INLINE void end_drain(QueueState& state, Group<S> group) {
-  if constexpr (is_shared<S>) {
-    if (group.leads()) arch::publish<state_scope<S>>(&state.draining, 0u);
-  }
+  // The sum has no bit 64. A change of the word passes on what the previous group released; a store would not.
+  if (group.leads()) arch::fetch_add<state_scope<S>>(&state.retired, draining_bit);
 }
 
 /// Result of begin_drain().
@@ -92,25 +77,28 @@ struct Found {
   uint64_t word;  ///< word of the lane's entry
 };
 
-/// What a group saw of a queue before it drains: of a shared one the leader alone, and the head with
-/// arch::loads_ahead.
+/// What a group saw of a queue before it drains: of a shared one the leader alone.
 struct Glimpse {
-  uint32_t draining = 0;
-  uint64_t head = 0;
+  uint64_t retired = 0;  ///< shared queues: QueueState::retired
+  uint64_t head = 0;     ///< first unread entry; of shared queues with arch::loads_ahead only, if not `retired`
 };
 
 /// Loads what begin_drain() needs first, so that it is under way together with other loads of the caller.
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Glimpse glimpse(const Engine& engine, Group<S> group) {
   Glimpse seen;
-  if (!is_shared<S> || group.leads()) {
-    if constexpr (is_shared<S>) seen.draining = arch::load<state_scope<S>>(&engine.state().draining);
-    if constexpr (!is_shared<S> || arch::loads_ahead) seen.head = engine.cq_head();
+  if constexpr (is_shared<S>) {
+    if (group.leads()) {
+      seen.retired = arch::load<state_scope<S>>(&engine.state().retired);
+      if constexpr (arch::loads_ahead && !Engine::retires_entries) seen.head = engine.cq_head();
+    }
+  } else {
+    seen.head = engine.cq_head();
   }
   return seen;
 }
 
-/// What a called drain() may load together with other words: nothing where loads are not made ahead.
+/// glimpse() where loads are made ahead; else of a shared queue nothing, and nobody_drains() loads it.
 template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Glimpse glimpse_before_call(const Engine& engine, Group<S> group) {
   if constexpr (is_shared<S> && !arch::loads_ahead) {
@@ -120,23 +108,31 @@ XIO_DEVICE_INLINE Glimpse glimpse_before_call(const Engine& engine, Group<S> gro
   }
 }
 
-/// nobody_drains() after glimpse_before_call().
-template <Sharing S>
-XIO_DEVICE_INLINE bool nobody_drains(QueueState& state, Group<S> group, [[maybe_unused]] const Glimpse& seen) {
-  if constexpr (is_shared<S> && arch::loads_ahead) {
-    return group.any(group.leads() && seen.draining == 0);
-  } else {
-    return nobody_drains(state, group);
+/// Whether no group drains a shared queue, so that a claim_drain() is worthwhile. True for queues that are not shared.
+/// @param seen glimpse_before_call(), which it completes
+template <class Engine, Sharing S>
+XIO_DEVICE_INLINE bool nobody_drains(const Engine& engine, Group<S> group, Glimpse& seen) {
+  if constexpr (is_shared<S>) {
+    if constexpr (!arch::loads_ahead) seen = glimpse(engine, group);
+    const bool idle = (seen.retired & draining_bit) == 0;  // check: nobody drains
+    return group.any(group.leads() && idle);
   }
+  return true;
 }
 
 /// begin_drain() of a shared queue.
 template <class Engine, class Source, Sharing S>
 XIO_DEVICE_INLINE bool begin_shared_drain(const Engine& engine, const Source& source, Group<S> group,
-                                          const Glimpse& seen, [[maybe_unused]] uint32_t looks, Found& found) {
-  const bool idle = seen.draining == 0;  // check: nobody drains
-  if (!claim_drain(engine.state(), group, idle)) return false;
-  if constexpr (arch::loads_ahead) {
+                                          const Glimpse& seen, uint32_t looks, Found& found) {
+  if (!claim_drain(engine.state(), group, seen.retired)) return false;
+  if constexpr (Engine::retires_entries || !arch::loads_ahead) {
+    // The claim found the count as it was seen; other heads may be older.
+    const uint64_t head = group.from_leader(Engine::retires_entries ? seen.retired : engine.cq_head());
+    do {
+      found = {head, source.observe(head + group.rank())};  // order: valid bit before rest
+      if (XIO_LIKELY(group.any(group.leads() && source.is_new(found.word, head, 0)))) return true;
+    } while (--looks != 0);
+  } else {
     for (uint64_t head = group.from_leader(seen.head);;) {
       // Under way with the looks, which are at the wrong place if another group drained between the glimpse and the
       // claim.
@@ -147,10 +143,6 @@ XIO_DEVICE_INLINE bool begin_shared_drain(const Engine& engine, const Source& so
       if (group.any(group.leads() && current) && --looks == 0) break;
       head = group.from_leader(now);
     }
-  } else {
-    const uint64_t head = group.from_leader(engine.cq_head());
-    found = {head, source.observe(head + group.rank())};  // order: valid bit before rest
-    if (XIO_LIKELY(group.any(group.leads() && source.is_new(found.word, head, 0)))) return true;
   }
   leave_drain(engine.state(), group);
   return false;
@@ -158,7 +150,7 @@ XIO_DEVICE_INLINE bool begin_shared_drain(const Engine& engine, const Source& so
 
 /// Whether a completion is available and the group may take it. Only one group at a time polls a shared queue, since
 /// its completions may be in distant memory.
-/// @param seen a glimpse() of the group, after which it has not drained
+/// @param seen a glimpse() of the group, after which it has not drained; of a shared queue, nobody_drains()
 /// @param looks how often the group may look; at least once
 template <class Engine, class Source, Sharing S>
 XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Source& source, Group<S> group, const Glimpse& seen,
@@ -182,8 +174,7 @@ XIO_DEVICE_INLINE bool begin_drain(const Engine& engine, const Source& source, G
 
 /// Takes the available completions, at most one per lane of `group`; after begin_drain(). Returns how many were taken.
 /// @tparam Errors whether failed operations are handled; if not, on queues that are not shared, it returns met_error.
-/// @tparam Keeps whether the caller calls end_drain() for a shared queue
-template <bool Errors, bool Keeps = false, class Engine, class Source, class Sink, Sharing S>
+template <bool Errors, class Engine, class Source, class Sink, Sharing S>
 XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sink& sink, Group<S> group,
                                  const Found& found) {
   static_assert(Errors || !is_shared<S>, "a shared queue must have been claimed");
@@ -219,6 +210,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
     break_queue(engine, group);
   }
 
+  const uint64_t head = found.head + taken;
   if (!Errors || taken != 0) {
     // 3. Record. All entries are read and all results stored before any of them is counted.
     sink.template record<Errors>(source, group, hit);
@@ -226,7 +218,6 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
 
     // 4. Acknowledge. While fewer entries are unacknowledged than the ring has to spare, `depth` operations in flight
     // cannot overrun it.
-    const uint64_t head = found.head + taken;
     const auto unacknowledged = static_cast<uint32_t>(head - (early ? acknowledged : read<S>(state.acknowledged)));
     // bound: unacknowledged completions
     if (group.any(unacknowledged + (S != Sharing::thread ? depth : engine.depth()) >= source.mask)) {
@@ -240,10 +231,11 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
       }
     }
 
-    // 5. Advance.
-    sink.advance(group, head);
+    if constexpr (Sink::looks_ahead) sink.look_ahead(source, group, head, taken);
   }
-  if constexpr (!Keeps) end_drain(state, group);
+
+  // 5. Advance, and let other groups drain.
+  sink.advance(group, head);
   return taken;
 }
 

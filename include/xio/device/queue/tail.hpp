@@ -228,7 +228,7 @@ XIO_DEVICE_INLINE void ring_for_room(const Engine& engine, Group<S> group) {
   if constexpr (Engine::Policy::ringing == Ringing::deferred) {
     const QueueState& state = engine.state();
     // Negative where a device has completed what it was not told of.
-    const auto in_flight = static_cast<int64_t>(read<S>(state.rung) - read<S>(state.retired));
+    const auto in_flight = static_cast<int64_t>(read<S>(state.rung) - read_retired<S>(state));
     if (group.any(in_flight < engine.reported_after())) ring_deferred(engine, group);
   }
 }

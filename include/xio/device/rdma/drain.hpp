@@ -21,7 +21,7 @@ namespace detail {
 template <class Engine>
 XIO_DEVICE_INLINE Progress known_now(const Engine& engine) {
   constexpr Sharing sharing = Engine::sharing;
-  return {protocol::read<sharing>(engine.state().retired), protocol::read<sharing>(engine.send().operations)};
+  return {protocol::read_retired<sharing>(engine.state()), protocol::read<sharing>(engine.send().operations)};
 }
 
 /// Records the first failure; all later operations were flushed.
@@ -57,6 +57,8 @@ class SendSink {
   using Vendor = typename Engine::Vendor;
 
  public:
+  static constexpr bool looks_ahead = false;
+
   /// Loads the progress, which nobody else changes, while the entries are on their way.
   XIO_DEVICE_INLINE explicit SendSink(const Engine& engine) : engine_(engine), known_(known_now(engine)) {}
 
@@ -64,6 +66,7 @@ class SendSink {
   XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing>, uint64_t word, uint64_t index, bool fresh) {
     const QueuePairHandle& q = engine_.handle();
     now_ = known_;
+    if constexpr (Errors) last_ = known_;  // if none is taken
     const int64_t reserved = protocol::claimed_or_broken(engine_);
     if (fresh) {
       completion_ = Errors ? source.template read<false>(word, index) : source.read_success(word, index);
@@ -163,9 +166,9 @@ XIO_DEVICE_INLINE Taken take_completions(const Engine& engine, const Source& sou
 
 /// begin_drain() of a collapsed completion queue.
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE bool begin_collapsed(const Engine& engine, Group<S> group) {
+XIO_DEVICE_INLINE bool begin_collapsed(const Engine& engine, Group<S> group, const protocol::Glimpse& seen) {
   if constexpr (is_shared<S>) {
-    if (!protocol::claim_drain(engine.state(), group)) return false;
+    if (!protocol::claim_drain(engine.state(), group, seen.retired)) return false;
     const CollapsedReader<typename Engine::Vendor, S> entry(engine.handle(), group);
     const uint64_t word = entry.look();
     const Progress known = known_now(engine);
@@ -197,11 +200,10 @@ XIO_DEVICE_INLINE Taken drain_collapsed(const Engine& engine, Group<S> group) {
   if (news.kind == CompletionKind::send) {
     if (XIO_UNLIKELY(!news.status.is_ok())) record_failure(engine, group, group.mask(), news.failed_end, news.status);
     if constexpr (Vendor::counts_operations) protocol::write_by_leader(group, send.operations, news.now.operations);
-    protocol::publish_by_leader(group, state.retired, news.now.units);
   }
-  if constexpr (is_shared<S>) {
-    if (group.leads()) arch::publish<state_scope<S>>(&state.draining, 0u);
-  }
+  const uint64_t units = news.kind == CompletionKind::send ? news.now.units : known.units;
+  // Lets other groups drain, too.
+  if (is_shared<S> || news.kind == CompletionKind::send) protocol::publish_by_leader(group, state.retired, units);
   if (XIO_UNLIKELY(news.kind == CompletionKind::unknown)) protocol::break_queue(engine, group);
   const bool clean = news.kind == CompletionKind::send && news.status.is_ok();
   return {news.kind != CompletionKind::nothing, clean ? news.now.units : 0};
@@ -262,7 +264,7 @@ template <class Engine, Sharing S>
 XIO_DEVICE_INLINE Taken drain_here(const Engine& engine, Group<S> group,
                                    [[maybe_unused]] const protocol::Glimpse& seen) {
   if constexpr (Engine::Vendor::has_collapsed_cq) {
-    return XIO_LIKELY(begin_collapsed(engine, group)) ? drain_collapsed(engine, group) : Taken();
+    return XIO_LIKELY(begin_collapsed(engine, group, seen)) ? drain_collapsed(engine, group) : Taken();
   } else {
     const auto source = engine.cq();
     protocol::Found found{};
@@ -279,14 +281,12 @@ XIO_DEVICE_INLINE Taken drain_here(const Engine& engine, Group<S> group,
 /// SendEngine::drain(), which returns the count.
 /// @param seen protocol::glimpse_before_call()
 template <class Engine, Sharing S>
-XIO_DEVICE_INLINE Taken drain(const Engine& engine, Group<S> group, const protocol::Glimpse& seen) {
-  if constexpr (is_shared<S>) {
-    if (!protocol::nobody_drains(engine.state(), group, seen)) return {};
-  }
+XIO_DEVICE_INLINE Taken drain(const Engine& engine, Group<S> group, protocol::Glimpse seen) {
+  if (!protocol::nobody_drains(engine, group, seen)) return {};
   if constexpr (drains_out_of_line<Engine> && arch::loads_ahead) {
-    return drain_out_of_line<protocol::Glimpse>(engine, group, seen.draining, seen.head);
+    return drain_out_of_line<protocol::Glimpse>(engine, group, seen.retired, seen.head);
   } else if constexpr (drains_out_of_line<Engine>) {
-    return drain_out_of_line<protocol::Glimpse>(engine, group);  // the caller saw nobody drain
+    return drain_out_of_line<protocol::Glimpse>(engine, group, seen.retired);
   } else {
     return drain_here(engine, group, seen);
   }

@@ -30,6 +30,7 @@ class SendEngine {
   using Policy = QueuePolicy;
   static constexpr Sharing sharing = S;
   static constexpr bool reserves_room = true;
+  static constexpr bool retires_entries = false;
   static constexpr bool stored_each_time = Holder::stored_each_time;
   /// Whether a claim also takes packet and message numbers.
   static constexpr bool sequenced = Vendor::has_side_table && is_shared<S>;
@@ -62,7 +63,7 @@ class SendEngine {
   XIO_DEVICE_INLINE uint32_t depth() const { return handle().depth; }
   XIO_DEVICE_INLINE static bool is_free(uint64_t) { return true; }
   XIO_DEVICE_INLINE bool is_dead() const {
-    return protocol::is_lost<S>(state()) || protocol::read<S>(send().ended) != 0;
+    return protocol::is_broken<S>(state()) || protocol::read<S>(send().ended) != 0;
   }
   XIO_DEVICE_INLINE SendBell<Vendor, S, Policy> bell() const {
     return SendBell<Vendor, S, Policy>(handle(), &state(), &send());
@@ -93,11 +94,11 @@ class SendEngine {
   XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
     if constexpr (is_shared<S> && arch::loads_ahead) {
       // Both loads are in flight together: a branch between them would wait for the first.
-      const uint64_t retired = protocol::read<S>(state().retired);
+      const uint64_t retired = protocol::read_retired<S>(state());
       const uint32_t ended = protocol::read<S>(send().ended);
       return token.count == 0 || retired > token.last || ended != 0;
     } else {
-      if (token.count == 0 || protocol::read<S>(state().retired) > token.last) return true;
+      if (token.count == 0 || protocol::read_retired<S>(state()) > token.last) return true;
       return protocol::read<S>(send().ended) != 0;
     }
   }

@@ -51,12 +51,14 @@ class ReceiveSink {
   static constexpr Sharing sharing = Engine::sharing;
 
  public:
+  static constexpr bool looks_ahead = false;
+
   XIO_DEVICE_INLINE explicit ReceiveSink(const Engine& engine) : engine_(engine) {}
 
   template <bool Errors, class Source>
   XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing> group, uint64_t word, uint64_t index, bool fresh) {
     const uint64_t reserved = protocol::claimed(engine_);
-    retired_ = group.agreed(protocol::read<sharing>(engine_.state().retired));
+    retired_ = group.agreed(protocol::read_retired<sharing>(engine_.state()));
     bool foreign = false;
     if (fresh) {
       completion_ = source.template read<true>(word, index);
@@ -65,9 +67,9 @@ class ReceiveSink {
                   !source.is_about(engine_.handle().shape.qpn, completion_, word, index);
       }
     }
-    over_ = completion_.kind == CompletionKind::ended && !foreign;
+    const bool over = completion_.kind == CompletionKind::ended && !foreign;
     // Some devices report a failure without its kind; this queue holds receives only.
-    ends_ = completion_.kind == CompletionKind::receive || (!over_ && !completion_.status.is_ok());
+    ends_ = completion_.kind == CompletionKind::receive || (!over && !completion_.status.is_ok());
     receive_ = retired_ + Group<sharing>::rank_in(group.members(ends_));
     const bool stray = foreign || completion_.kind == CompletionKind::unknown ||
                        (ends_ ? receive_ >= reserved : completion_.kind == CompletionKind::send);
@@ -76,7 +78,7 @@ class ReceiveSink {
 
   template <bool Errors, class Source>
   XIO_DEVICE_INLINE void record(const Source&, Group<sharing> group, bool hit) {
-    over_ = group.any(hit && over_);
+    over_ = group.any(hit && completion_.kind == CompletionKind::ended);
     ends_ = hit && ends_;
     retired_ += arch::count_lanes(group.members(ends_));
     if (ends_) record_receive(engine_, receive_, completion_);
@@ -89,15 +91,19 @@ class ReceiveSink {
         // order: passed over before count
         arch::store<state_scope<sharing>>(&receives.passed_over, head - retired_);
         // order: results before count
-        arch::publish<state_scope<sharing>>(&engine_.state().retired, retired_);
+        arch::publish<state_scope<sharing>>(&engine_.state().retired,
+                                            over_ ? retired_ | protocol::draining_bit : retired_);
       }
     } else {
       group.before_writing();
       receives.passed_over = head - retired_;
       engine_.state().retired = retired_;
     }
-    // order: count before end. By the leader, which has stored `retired`: other lanes are not ordered behind it.
-    if (XIO_UNLIKELY(over_)) protocol::publish_by_leader(group, receives.ended, 1u);
+    if (XIO_UNLIKELY(over_)) {
+      // order: count before end. By the leader, which has stored `retired`: other lanes are not ordered behind it.
+      protocol::publish_by_leader(group, receives.ended, 1u);
+      if constexpr (is_shared<sharing>) protocol::leave_drain(engine_.state(), group);
+    }
   }
 
  private:
@@ -112,10 +118,11 @@ class ReceiveSink {
 /// ReceiveEngine::drain().
 template <class Engine, Sharing S>
 XIO_DEVICE uint32_t drain_receives(const Engine& engine, Group<S> group) {
-  if (!protocol::nobody_drains(engine.state(), group)) return 0;
+  protocol::Glimpse seen = protocol::glimpse_before_call(engine, group);
+  if (!protocol::nobody_drains(engine, group, seen)) return 0;
   const auto source = engine.cq();
   protocol::Found found{};
-  if (!protocol::begin_drain(engine, source, group, found)) return 0;
+  if (!protocol::begin_drain(engine, source, group, seen, 1, found)) return 0;
   ReceiveSink<Engine> sink(engine);
   return protocol::drain<true>(engine, source, sink, group, found);
 }
@@ -135,6 +142,7 @@ class ReceiveEngine {
   using Policy = typename Bell::Policy;
   using Tickets = protocol::PlainTickets;
   static constexpr Sharing sharing = S;
+  static constexpr bool retires_entries = false;
   /// Not from a wave that would read the very result for which the others wait, once its own receives are posted.
   static constexpr bool reserves_room = !Policy::keeps_receives;
 
@@ -156,11 +164,11 @@ class ReceiveEngine {
     return !QueuePolicy::keeps_receives || protocol::read<S>(slot_of(ticket).lap) == lap_of(ticket);
   }
   XIO_DEVICE_INLINE bool is_dead() const {
-    return protocol::is_lost<S>(state()) || protocol::read<S>(receives().ended) != 0;
+    return protocol::is_broken<S>(state()) || protocol::read<S>(receives().ended) != 0;
   }
   XIO_DEVICE_INLINE Bell bell() const { return Bell(handle_); }
   XIO_DEVICE_INLINE uint64_t cq_head() const {
-    return protocol::read<S>(state().retired) + protocol::read<S>(receives().passed_over);
+    return protocol::read_retired<S>(state()) + protocol::read<S>(receives().passed_over);
   }
   XIO_HOST_DEVICE CompletionReader<Vendor> cq() const { return CompletionReader<Vendor>{handle_.cq}; }
 
@@ -169,7 +177,7 @@ class ReceiveEngine {
 
   /// Whether a message has consumed the token's receive, or none will, as far as completions were taken.
   XIO_DEVICE_INLINE bool has_ended(const Token& token) const {
-    return token.count == 0 || protocol::read<S>(state().retired) > token.last ||
+    return token.count == 0 || protocol::read_retired<S>(state()) > token.last ||
            protocol::read<S>(receives().ended) != 0;
   }
 
@@ -263,7 +271,7 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
   const bool over = protocol::read<S>(engine.receives().ended) != 0;
   if constexpr (is_shared<S>) arch::order_loads<state_scope<S>>();  // order: end before count. It is written last.
   // Evaluated once: what ends after the acquire is left to the next call.
-  const bool arrived = token.count != 0 && protocol::read<S>(engine.state().retired) > token.last;
+  const bool arrived = token.count != 0 && protocol::read_retired<S>(engine.state()) > token.last;
   // order: completion before data. The drain of a queue that is not shared has ordered its loads.
   if (group.any(arrived || (over && token.count != 0))) arch::acquire_published<state_scope<S>, is_shared<S>>();
   Received received;
@@ -271,7 +279,7 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
     received.status = token.status;
   } else if (!arrived) {
     // Not `ended`, which may have been stored since together with a count that includes this receive.
-    const bool broken = protocol::is_lost<S>(engine.state());
+    const bool broken = protocol::is_broken<S>(engine.state());
     received.status = over ? Status(Status::flushed) : broken ? Status(Status::broken) : pending;
   } else {
     const ReceiveSlot& slot = engine.slot_of(token.last);
@@ -285,7 +293,7 @@ XIO_DEVICE_INLINE Received result_of(const Engine& engine, Group<S> group, const
     if (protocol::read<S>(slot.number) == token.last + 1) {
       engine.let_go(token.last);
     } else {
-      received.status = protocol::is_lost<S>(engine.state()) ? Status::broken : Status::expired;
+      received.status = protocol::is_broken<S>(engine.state()) ? Status::broken : Status::expired;
     }
   }
   return received;

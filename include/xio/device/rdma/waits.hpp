@@ -108,7 +108,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
     const bool seldom = waiting.round % arch::looks_per_clock == arch::looks_per_clock - 1;
     if (seldom) {
       waiting.late = until.passed();
-      waiting.broken = protocol::is_lost<S>(engine.state());
+      waiting.broken = protocol::is_broken<S>(engine.state());
     }
     if constexpr (!protocol::knows_drains<S>) waiting.seen = protocol::glimpse_before_call(engine, group);
     const Taken taken = drain(engine, group, waiting.seen, telemetry);
@@ -190,9 +190,9 @@ XIO_DEVICE_INLINE Status test(const Engine& engine, Group<S> group, const Token&
   const bool over = engine.has_ended(token);
   // order: completion before data
   if (group.any(over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
-  return over                                   ? engine.outcome(token)
-         : protocol::is_lost<S>(engine.state()) ? Status(Status::broken)
-                                                : Status(Status::pending);
+  return over                                     ? engine.outcome(token)
+         : protocol::is_broken<S>(engine.state()) ? Status(Status::broken)
+                                                  : Status(Status::pending);
 }
 
 /// QueuePair::invalidate().

@@ -103,7 +103,7 @@ class RxeEndpoint {
   void recover(std::chrono::milliseconds limit) {
     queue_.recover(limit);
     restart(*states_.send(), send_cq_, states_.more()->cq_head);
-    restart(states_.receive()->queue, receive_cq_, states_.receive()->queue.retired);
+    restart(states_.receive()->queue, receive_cq_, protocol::retired(states_.receive()->queue.retired));
     states_.receive()->ended = 0;
     states_.receive()->passed_over = states_.receive()->queue.acknowledged - states_.receive()->queue.retired;
     begin_slots(states_.slots(), queue_.receive_ring().count, states_.receive()->queue.retired);

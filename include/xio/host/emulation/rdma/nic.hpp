@@ -148,7 +148,8 @@ class RdmaQueuePair {
     const QueueState& s = *states_.send();
     const uint64_t alone = protocol::tickets(read(s.reserved));
     if constexpr (!Vendor::has_side_table) return alone;
-    const uint64_t shared = rdma::SequencedTickets::ticket(read(states_.more()->claims), read(s.retired));
+    const uint64_t shared =
+        rdma::SequencedTickets::ticket(read(states_.more()->claims), protocol::retired(read(s.retired)));
     return alone > shared ? alone : shared;
   }
   /// Number of bytes that kernels modify, starting at state().
