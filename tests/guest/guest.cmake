@@ -33,7 +33,8 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.mpirun LABELS guest once nightly TIMEOUT 400 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 340 --
       ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/mpirun.sh $<TARGET_FILE:xio-tester>)
-  xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 LOCK guest
+  xio_labels_in_turn(0 2 labels guest once)
+  xio_register_test(NAME guest.vfio LABELS ${labels} TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   xio_register_test(NAME guest.vfio_full LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
@@ -83,7 +84,8 @@ xio_register_test(NAME guest.perftest_instructions LABELS guest once nightly TIM
 if(TARGET xio-tester)
   xio_add_test(guest/kernel_shared_recovery NO_TEST)
   set(programs $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-kernel_shared_recovery>)
-  xio_register_test(NAME guest.kernel_shared LABELS guest once TIMEOUT 600 LOCK guest
+  xio_labels_in_turn(1 2 labels guest once)
+  xio_register_test(NAME guest.kernel_shared LABELS ${labels} TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/kernel_shared.sh ${programs})
   xio_register_test(NAME guest.kernel_shared_full LABELS guest once nightly TIMEOUT 1800 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/kernel_shared.sh --long ${programs})

@@ -27,13 +27,13 @@ struct Runs {
 };
 
 /// Seeds of a case that many operations do not cut short.
-constexpr uint64_t least_seeds = 50;
+constexpr uint64_t least_seeds = 20;
 
 class Program {
  public:
   explicit Program(CLI::App& app) {
     app.add_option("--seeds", seeds_, "N or A-B; the environment variable XIO_MACHINE_SEEDS otherwise");
-    app.add_option("--operations", operations_, "fewer seeds, but 50, of a case that reaches this number");
+    app.add_option("--operations", operations_, "fewer seeds, but 20, of a case that reaches this number");
     app.add_option("--case", only_, "this one only");
     app.add_flag("--stop", stop_, "end a case with its first wrong run");
     app.add_flag("--rdma", rdma_, "the RDMA cases instead of NVMe's");
