@@ -14,17 +14,23 @@ if(NOT XIO_NVCC_MISSING)
 endif()
 list(JOIN docs_kinds "," docs_kinds_list)
 
-# Programs are compiled for the CPU by day, for GPUs at night.
+# Programs are compiled for the CPU by day, for GPUs at night. Each day a third of the guides is typed, at night all.
 file(GLOB docs_typed CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/docs/guides/*.md)
 list(FILTER docs_typed EXCLUDE REGEX "README")
 foreach(page IN ITEMS docs/getting-started.md docs/internals/laboratory.md LISTS docs_typed)
   get_filename_component(name ${page} NAME_WE)
   string(REPLACE "-" "_" name ${name})
-  xio_register_test(NAME docs.typed.${name} LABELS docs qemu once TIMEOUT 600
+  set(labels docs qemu once)
+  if(page IN_LIST docs_typed)
+    list(APPEND labels nightly)
+  endif()
+  xio_register_test(NAME docs.typed.${name} LABELS ${labels} TIMEOUT 600
     COMMAND ${docs_dir}/typed.py ${PROJECT_SOURCE_DIR} ${page})
   xio_register_test(NAME docs.typed.${name}_gpu LABELS docs qemu once nightly TIMEOUT 600
     COMMAND ${CMAKE_COMMAND} -E env "PATH=${docs_path}" ${docs_dir}/typed.py ${PROJECT_SOURCE_DIR} ${page} ${docs_kinds})
 endforeach()
+xio_register_test(NAME docs.typed.today LABELS docs qemu once TIMEOUT 900
+  COMMAND ${docs_dir}/typed.py --share 3 ${PROJECT_SOURCE_DIR} ${docs_typed})
 
 xio_register_test(NAME docs.words LABELS docs once COMMAND ${docs_dir}/words.py ${PROJECT_SOURCE_DIR})
 xio_register_test(NAME docs.claims LABELS docs once COMMAND ${docs_dir}/claims.py ${PROJECT_SOURCE_DIR})
@@ -46,6 +52,8 @@ if(TARGET xio-tester)
   xio_register_test(NAME docs.commands_all LABELS docs qemu once nightly TIMEOUT 7200
     COMMAND ${CMAKE_COMMAND} -E env "PATH=${docs_path}" ${docs_dir}/commands.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} --night
       --kinds=${docs_kinds_list},${kinds})
+  set_tests_properties(docs.commands_all PROPERTIES
+    FIXTURES_REQUIRED "machine-kernels-nvme-gfx942;machine-kernels-rdma-gfx942;machine-kernels-nvme-sm_90")
 endif()
 
 # What the test docs.doxygen has written.

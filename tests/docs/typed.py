@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """typed.py PROJECT PAGE [KIND...]: types the blocks of a page of docs/ in order, in a folder like a clone.
+typed.py --share N PROJECT PAGE...: of these pages each N-th, of which it is the turn today.
 
 "sh" is run, "text" is the output of the preceding commands on a terminal, "cmake" becomes the contents of reader/CMakeLists.txt in the
 home folder, and "cpp" occurs verbatim in a source of examples/ that the page names, or becomes the file that it names itself ("cpp
@@ -10,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from pages import blocks, clone, dirt
 
@@ -22,8 +24,7 @@ def examples_of(project, page):
             yield file.read()
 
 
-def main():
-    project, page, kinds = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
+def type_page(project, page, kinds):
     output, ran = "", 0
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
         clone(project, folder)
@@ -64,6 +65,14 @@ def main():
             return 1
     print(f"{ran} blocks of commands did what the page says")
     return 0 if ran else 1
+
+
+def main():
+    if sys.argv[1] != "--share":
+        return type_page(os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:])
+    share, project, pages = int(sys.argv[2]), os.path.abspath(sys.argv[3]), sys.argv[4:]
+    turn = time.gmtime().tm_yday % share
+    return max([type_page(project, page, []) for rank, page in enumerate(pages) if rank % share == turn], default=0)
 
 
 if __name__ == "__main__":
