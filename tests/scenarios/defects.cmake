@@ -18,14 +18,27 @@ add_custom_command(OUTPUT ${defects_headers} COMMAND ${defects} make ${defects_i
   DEPENDS ${defects} ${XIO_TESTS_DIR}/scenarios/matrix.py ${XIO_TESTS_DIR}/scenarios/defects.txt ${defects_sources} VERBATIM)
 add_custom_target(defects-headers DEPENDS ${defects_headers})
 
-xio_add_test(executors/defects OWN_MAIN NO_TEST LIBS CLI11::CLI11 machine DEFINITIONS XIO_INTERLEAVE=1
-  SOURCES cpu_nvme.cpp cpu_rdma.cpp ../scenarios/nvme_cases.cpp ../scenarios/rdma_cases.cpp)
-target_include_directories(executors-defects BEFORE PRIVATE ${defects_include})
-add_dependencies(executors-defects defects-headers)
-# Built by day, so that a change of the headers shows rows that no longer compile; run at night, a minute for each size of a wave.
+# By day the calls are compiled, so that a change of the headers shows rows that no longer compile. The rest is built and run at night, a
+# minute for each size of a wave.
+add_library(executors-defects-calls OBJECT ${XIO_TESTS_DIR}/executors/cpu_nvme.cpp ${XIO_TESTS_DIR}/executors/cpu_rdma.cpp)
+target_link_libraries(executors-defects-calls PRIVATE xio_build_options xio::emulation)
+target_compile_definitions(executors-defects-calls PRIVATE XIO_INTERLEAVE=1 XIO_TESTS_DIR="${XIO_TESTS_DIR}")
+xio_optimise_test(executors-defects-calls "")
+xio_add_test(executors/defects OWN_MAIN NO_TEST LIBS CLI11::CLI11 machine executors-defects-calls DEFINITIONS XIO_INTERLEAVE=1
+  SOURCES ../scenarios/nvme_cases.cpp ../scenarios/rdma_cases.cpp)
+set_target_properties(executors-defects PROPERTIES EXCLUDE_FROM_ALL TRUE)
+xio_register_test(NAME executors.defects.build LABELS executors once slow nightly TIMEOUT 1800
+  COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target executors-defects)
+set_tests_properties(executors.defects.build PROPERTIES FIXTURES_SETUP executors-defects)
+foreach(target executors-defects executors-defects-calls)
+  target_include_directories(${target} BEFORE PRIVATE ${defects_include})
+  add_dependencies(${target} defects-headers)
+endforeach()
+target_include_directories(executors-defects-calls PRIVATE ${XIO_TESTS_DIR})
 foreach(lanes 8 32 64)
   xio_register_test(NAME executors.defects.cpu${lanes} LABELS executors once slow nightly TIMEOUT 1800
     COMMAND ${defects} run $<TARGET_FILE:executors-defects> --lanes ${lanes})
+  set_tests_properties(executors.defects.cpu${lanes} PROPERTIES FIXTURES_REQUIRED executors-defects)
 endforeach()
 
 # The same headers for GPUs. What they make is nobody's code: codegen.spills does not look at it.
@@ -56,7 +69,7 @@ foreach(arch IN LISTS XIO_HIP_TARGETS ITEMS sm_90)
     add_custom_target(${kernels} DEPENDS ${programs})
     add_dependencies(${kernels} defects-headers)
     set_tests_properties(executors.defects.kernels.${arch} PROPERTIES FIXTURES_SETUP ${kernels})
-    set_tests_properties(executors.defects.${arch} PROPERTIES FIXTURES_REQUIRED ${kernels})
+    set_tests_properties(executors.defects.${arch} PROPERTIES FIXTURES_REQUIRED "executors-defects;${kernels}")
   endif()
 endforeach()
 set_property(GLOBAL PROPERTY XIO_KERNEL_FILES "${kernel_files}")
