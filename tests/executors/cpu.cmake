@@ -14,6 +14,8 @@ set(seeds 10)
 if(XIO_SANITIZE)
   set(waves 32)
   set(seeds 4)
+elseif(NOT XIO_BUILD_SANITIZED_TESTS)
+  list(REMOVE_ITEM waves 32)  # both sanitizers run these
 endif()
 foreach(lanes IN LISTS waves)
   xio_register_test(NAME executors.nvme.cpu${lanes} LABELS executors protocol TIMEOUT 300

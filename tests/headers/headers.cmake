@@ -104,7 +104,7 @@ foreach(arch IN LISTS XIO_HIP_TARGETS)
   xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.${arch} LABELS ${labels}
     COMMAND ${check_headers} ${headers_binary_dir}/device_sources.txt
       ${XIO_HIP_CLANG_PATH} ${bare_hip} --offload-arch=${arch} -fsyntax-only)
-  xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hiprtc.${arch} LABELS headers
+  xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.hiprtc.${arch} LABELS ${labels}
     COMMAND ${XIO_HIP_CLANG_PATH} ${bare_hip} --offload-arch=${arch} -nostdinc -nostdinc++ -D__HIPCC_RTC__
       -S -o ${headers_binary_dir}/hiprtc.${arch}.s ${headers_dir}/rtc_kernel.hip)
 endforeach()

@@ -25,7 +25,7 @@ using xio::rdma::QueuePair;
 using xio::rdma::Received;
 using xio::rdma::ReceiveQueue;
 
-constexpr uint64_t enough = 20000;
+constexpr uint64_t enough = 10000;
 
 struct Shape {
   RdmaSizes sizes;

@@ -20,7 +20,7 @@ using xio::protocol::owed_bit;
 using xio::protocol::published;
 using xio::protocol::ringing_bit;
 
-constexpr uint64_t enough = 40000;
+constexpr uint64_t enough = 20000;
 
 /// Hands ringing on as soon as somebody else has published.
 struct Impatient : xio::Policy<> {

@@ -14,7 +14,7 @@ foreach(target sm_90 gfx942)
     set(missing "${XIO_HIP_MISSING}")
     set(compile ${XIO_HIP_CLANG_PATH} ${XIO_HIP_FLAGS} --offload-arch=${target} -gline-tables-only -S)
   endif()
-  xio_register_tool_test("${missing}" NAME peers.${target} LABELS machine TIMEOUT 300
+  xio_register_tool_test("${missing}" NAME peers.${target} LABELS machine nightly TIMEOUT 300
     COMMAND ${XIO_TESTS_DIR}/peers/peers.py ${target} $<TARGET_FILE:machine-run> ${XIO_CACHE}/peers
       ${XIO_TESTS_BINARY_DIR}/peers ${XIO_CODEGEN_BINARY_DIR}/counts ${compile})
 endforeach()
