@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "tester/measure/spread.hpp"
 #include "tester/measure/summary.hpp"
+#include "tester/nvme/smart.hpp"
 
 using namespace tester;
 
@@ -111,4 +112,31 @@ TEST_CASE("buckets of a latency are in order and at most 1/128 wide") {
   }
   CHECK(Latency::bucket_of(~uint64_t{0}) == Latency::bucket_count - 1);
   CHECK(Latency::bucket_of((uint64_t{1} << 40) - 1) == Latency::bucket_count - 1);
+}
+
+TEST_CASE("A drive's own count of commands: between what ended well and what was submitted") {
+  const auto check_of = [](uint64_t reads, uint64_t writes) {
+    CrossCheck check;
+    PhaseResult written;
+    written.direction = Direction::write;
+    written.completed = written.submitted = 10;
+    PhaseResult read;
+    read.completed = 5;
+    read.submitted = 7;
+    check.add(written, 2);
+    check.add(read, 2);
+    check.counted = {reads, writes};
+    return check;
+  };
+  for (const uint64_t reads : {10u, 12u, 14u}) CHECK(check_of(reads, 20).trouble().empty());
+  CHECK(check_of(9, 20).trouble() == "the drive counted 9 read commands, this run had 10 to 14 (--smart)");
+  CHECK(check_of(15, 19).trouble() ==
+        "the drive counted 15 read commands, this run had 10 to 14 (--smart); "
+        "the drive counted 19 write commands, this run had 20 (--smart)");
+  // The kernel uses the same drive: more is no trouble, less is.
+  CrossCheck shared = check_of(1000, 1000);
+  shared.alone = false;
+  CHECK(shared.trouble().empty());
+  shared.counted.writes = 19;
+  CHECK(shared.trouble() == "the drive counted 19 write commands, this run had 20 (--smart)");
 }

@@ -95,6 +95,8 @@ void add_reporting(CLI::App& app, NvmeOptions& o) {
       ->group(group);
   app.add_flag("--substep-timing", o.substep_timing, "time the steps of the queue code")->group(group);
   app.add_flag("--histogram", o.histogram, "print the distribution of the latencies")->group(group);
+  app.add_flag("--smart", o.smart, "compare the operations with the drive's own count of commands (SMART)")
+      ->group(group);
   add_json(app, o.json)->group(group);
   app.add_flag("--progress", o.progress, "a progress line on standard error even where that is no terminal")
       ->group(group);

@@ -41,6 +41,7 @@ struct NvmeOptions {
   bool less_timing = false;
   bool substep_timing = false;
   bool histogram = false;
+  bool smart = false;             ///< compare with the drive's own count of commands
   uint64_t data_buffer_size = 0;  ///< bytes; 0: chosen by the plan
   bool pci_mmio_bridge = false;
   uint32_t deadline_ms = 30000;

@@ -40,6 +40,14 @@ void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& rep
   report.phases.push_back(runner.run(Direction::read, options.read_io, pattern, known != 0, repeat));
 }
 
+void cross_check(const CommandCounts& before, const CommandCounts& after, NvmeReport& report) {
+  CrossCheck& check = report.smart;
+  check.wanted = true;
+  check.alone = report.target->kernel_shared == nullptr;
+  check.counted = {after.reads - before.reads, after.writes - before.writes};
+  for (const PhaseResult& phase : report.phases) check.add(phase, report.plan.commands_per_operation);
+}
+
 /// Without --controller, chooses the nearest controller bound to vfio-pci.
 void choose_controller(NvmeOptions& options) {
   if (!options.controller.empty()) return;
@@ -89,6 +97,7 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
                      buffers.data(report.plan.data_bytes));
 
   const xio::host::NvmeController& controller = *target.controller;
+  const CommandCounts before = options.smart ? command_counts(controller) : CommandCounts{};
   LossWatch watch([&controller] { return controller.alive(); });
   try {
     run_phases(options, runner, report);
@@ -105,6 +114,14 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   };
   const bool gone = lost || !controller.alive();
   if (gone) add_trouble(target.loss());
+  if (options.smart && !gone) {
+    try {
+      cross_check(before, command_counts(controller), report);
+      if (const std::string wrong = report.smart.trouble(); !wrong.empty()) add_trouble(wrong);
+    } catch (const xio::host::Error& failure) {
+      add_trouble(failure.what());
+    }
+  }
   if (target.emulated != nullptr) {
     const std::string wrong = target.emulated->violations()->text();
     if (!wrong.empty()) add_trouble("specification violated: " + wrong.substr(0, wrong.find('\n')));

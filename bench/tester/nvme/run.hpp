@@ -15,6 +15,7 @@
 #include "tester/nvme/options.hpp"
 #include "tester/nvme/phase_result.hpp"
 #include "tester/nvme/plan.hpp"
+#include "tester/nvme/smart.hpp"
 #include "tester/nvme/target.hpp"
 #include "tester/nvme/verification.hpp"
 
@@ -30,6 +31,7 @@ struct NvmeReport {
   std::string executor;  ///< the GPU that ran the kernels; empty: the CPU
   std::vector<PhaseResult> phases;
   Verification verification;
+  CrossCheck smart;
   bool interrupted = false;
   std::string trouble;  ///< why the run ended early; empty if it did not
 

@@ -168,6 +168,15 @@ void print_errors(const NvmeReport& report) {
                   static_cast<unsigned long long>(entry.first));
 }
 
+void print_smart(const NvmeReport& report) {
+  const CrossCheck& check = report.smart;
+  if (!check.wanted) return;
+  std::printf("\ncounted by the drive%s: %s reads and %s writes; commands of this run: %s and %s\n",
+              check.alone ? "" : " for all that use it", grouped(check.counted.reads).c_str(),
+              grouped(check.counted.writes).c_str(), grouped(check.completed.reads).c_str(),
+              grouped(check.completed.writes).c_str());
+}
+
 void print_verification(const NvmeReport& report) {
   const Verification& v = report.verification;
   if (!v.wanted) return;
@@ -205,6 +214,7 @@ void print_tables(const NvmeReport& report) {
   if (report.options->histogram) print_histograms(report);
   print_errors(report);
   print_verification(report);
+  print_smart(report);
   if (report.interrupted) std::puts("\ninterrupted: these are partial results");
   if (!report.trouble.empty()) std::printf("\nended early: %s\n", report.trouble.c_str());
   std::fflush(stdout);

@@ -110,6 +110,15 @@ Json phase_json(const NvmeReport& report, const PhaseResult& phase) {
   return json;
 }
 
+Json smart_json(const CrossCheck& check) {
+  const auto counts = [](const CommandCounts& of) { return Json{{"reads", of.reads}, {"writes", of.writes}}; };
+  return {{"counted", counts(check.counted)},
+          {"completed", counts(check.completed)},
+          {"submitted", counts(check.submitted)},
+          {"alone", check.alone},
+          {"agrees", check.trouble().empty()}};
+}
+
 Json verification_json(const Verification& v) {
   Json json = {{"wanted", v.wanted},
                {"scope", v.scope},
@@ -214,6 +223,7 @@ void write_json(const NvmeReport& report) {
   json["phases"] = Json::array();
   for (const PhaseResult& phase : report.phases) json["phases"].push_back(phase_json(report, phase));
   json["verification"] = verification_json(report.verification);
+  if (report.smart.wanted) json["smart"] = smart_json(report.smart);
   json["interrupted"] = report.interrupted;
   json["trouble"] = report.trouble;
   json["exit_status"] = report.exit_status();

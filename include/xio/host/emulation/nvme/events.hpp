@@ -130,6 +130,13 @@ class LogPages {
     return 64 * error_entries;
   }
 
+  /// Commands of all I/O queues.
+  static uint64_t fetched(const detail::NvmeCounters& counters, uint8_t opcode) {
+    uint64_t sum = 0;
+    for (size_t qid = 1; qid < counters.queue_count(); ++qid) sum += counters.queue(qid).by_opcode[opcode].get();
+    return sum;
+  }
+
   uint32_t write_smart(const detail::NvmeCounters& counters, PageWriter& page) const {
     const auto data_units = [](uint64_t bytes) { return (bytes + 511999) / 512000; };
     page.put(0, critical_warning_, 1);
@@ -138,6 +145,8 @@ class LogPages {
     page.put(4, 10, 1);   // available spare threshold, percent
     page.put(32, data_units(counters.bytes_read.get()), 8);
     page.put(48, data_units(counters.bytes_written.get()), 8);
+    page.put(64, fetched(counters, spec::io_read), 8);
+    page.put(80, fetched(counters, spec::io_write), 8);
     page.put(112, 1, 8);  // power cycles
     page.put(176, errors_, 8);
     return 512;

@@ -135,6 +135,7 @@ class NvmeCounters {
   }
 
   QueueCounters& queue(size_t qid) { return *queues_[qid]; }
+  const QueueCounters& queue(size_t qid) const { return *queues_[qid]; }
   size_t queue_count() const { return queues_.size(); }
 
   /// Resets everything but the current numbers in flight to zero. For the writer only.
