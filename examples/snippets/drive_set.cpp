@@ -63,6 +63,22 @@ XIO_KERNEL void test(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion
   status[i] = how;
 }
 
+XIO_KERNEL void whichever(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion data, uint64_t first) {
+  const uint32_t i = mine().i;
+  const uint32_t other = i ^ 8;  // of another drive
+  const nvme::DriveSpan to = data.at(uint64_t{i} * block_bytes, block_bytes);
+  const nvme::DriveSpan beside = data.at(uint64_t{other} * block_bytes, block_bytes);
+  const Deadline until = deadline(5_s);
+  nvme::DriveSet<> drives(set, i / arch::wave_size());
+  //! [wait_any]
+  const nvme::DriveToken tokens[] = {drives.read(first + i, to, until), drives.read(first + other, beside, until)};
+  uint32_t which = 0;
+  const Status earlier = drives.wait_any(tokens, 2, until, which);
+  const Status later = drives.wait(tokens[1 - which], until);
+  //! [wait_any]
+  status[i] = earlier.is_ok() ? later : earlier;
+}
+
 void all() {
   std::vector<std::unique_ptr<host::NvmeController>> controllers;
   std::vector<emulation::NvmeController*> models;
@@ -113,6 +129,7 @@ void all() {
   run("make_drive_set", submit, drives.handle());
   run("DriveRegion", read, set);
   run("test", test, set);
+  run("wait_any", whichever, set);
 }
 
 const Program program("drive_set", all);

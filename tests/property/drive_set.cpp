@@ -83,6 +83,47 @@ void scatter(const DriveSetHandle& set, unsigned char* data, uint64_t bus, uint6
          Status::out_of_range);
 }
 
+/// Each lane waits for whichever of its commands ends next: one on each drive, and one that was refused.
+template <Sharing S>
+void whichever(const DriveSetHandle& set, uint64_t bus) {
+  const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
+  DriveSet<S> drives(set, xio::arch::block_index());
+  const ContiguousPages pages{bus + me * uint64_t{1024}};
+  DriveToken tokens[4];
+  uint32_t names[4] = {0, 1, 2, 3};
+  for (uint32_t i = 0; i < 3; ++i) tokens[i] = drives.submit(xio::nvme::read(i * 8 + me % 4, 1), pages, soon());
+  tokens[3] = drives.submit(xio::nvme::read(7, 2), pages, soon());  // crosses a stripe
+  uint32_t seen = 0;
+  // Lanes with a token less wait beside the others.
+  const uint32_t count = me % 2 == 0 ? 4 : 2;
+  for (uint32_t left = count; left != 0; --left) {
+    uint32_t which = 9;
+    const Status status = drives.wait_any(tokens, left, soon(), which);
+    EXPECT(which < left);
+    EXPECT(status == (names[which] == 3 ? Status(Status::invalid_argument) : Status(Status::ok)));
+    seen |= 1u << names[which];
+    tokens[which] = tokens[left - 1];
+    names[which] = names[left - 1];
+  }
+  EXPECT(seen == (1u << count) - 1);
+  if (count != 4) EXPECT_OK(drives.wait(tokens[2], soon()));
+  uint32_t which = 9;
+  EXPECT(drives.wait_any(tokens, 0, soon(), which) == Status::invalid_argument);
+}
+
+/// A drive that does not answer keeps nobody from the commands of others.
+void one_is_slow(const DriveSetHandle& set, uint64_t bus) {
+  DriveSet<> drives(set, 0);
+  const ContiguousPages pages{bus};
+  DriveToken tokens[2] = {drives.submit(xio::nvme::read(0, 1), pages, soon()),
+                          drives.submit(xio::nvme::read(8, 1), pages, soon())};
+  uint32_t which = 9;
+  EXPECT_OK(drives.wait_any(tokens, 2, soon(), which));
+  EXPECT(which == 1);
+  EXPECT(drives.wait_any(tokens, 1, xio::deadline(xio::Duration{1000000}), which) == Status::timed_out);
+  EXPECT_OK(drives.wait(tokens[0], soon()));
+}
+
 }  // namespace
 
 TEST_CASE("Block addresses of a drive set name each block of each drive once") {
@@ -241,4 +282,18 @@ TEST_CASE("Drives that are no set are refused") {
   options.stripe_blocks = 1;
   options.queue.qid = 1;
   CHECK(has(why({&one.controller}, options), "leave qid at 0"));
+}
+
+TEST_CASE("A drive set waits for whichever command ends next") {
+  for (const uint32_t wave_size : {1u, 8u, 64u}) {
+    CAPTURE(wave_size);
+    Drives drives(3, 2, 3, size_t{2} * wave_size * 1024);
+    REQUIRE_NOTHROW(
+        xio::simt::launch(Grid::of_waves(2, 1, wave_size), whichever<Sharing::grid>, drives.set, drives.bus));
+    REQUIRE_NOTHROW(
+        xio::simt::launch(Grid::of_waves(2, 1, wave_size), whichever<Sharing::block>, drives.set, drives.bus));
+  }
+  Drives drives(2, 1, 3, 1024);
+  drives.rigs[0]->model.faults().delay_us(Match(), 300000, 300000);
+  REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 1), one_is_slow, drives.set, drives.bus));
 }

@@ -164,6 +164,48 @@ class DriveSet {
     return status;
   }
 
+  /// Waits until one of the calling lane's tokens has ended, on whichever drive. Sets `which` to its index and returns
+  /// its status; a refused token has ended. Each lane has its own arguments.
+  /// @param count of tokens; 0: Status::invalid_argument
+  /// @return Status::timed_out: all are still in flight
+  /// @snippet drive_set.cpp wait_any
+  XIO_DEVICE Status wait_any(const DriveToken* tokens, uint32_t count, Deadline until, uint32_t& which) {
+    Status found = count != 0 ? Status::pending : Status::invalid_argument;
+    which = 0;
+    const Group<S> group = Group<S>::of_callers(arch::active(), set_.queues);
+    const auto on_its_queue = [&](bool takes_part, const DriveToken& token, auto action) {
+      for_each_queue(takes_part && token.token.submitted(), token.queue, [&](uint32_t queue, uint64_t lanes) {
+        const Engine one(set_.queues[queue], lanes);
+        found = action(one, one.callers(), token.token);
+      });
+    };
+    uint32_t looks = 0;
+    const bool all = group.poll(
+        [&] {
+          const bool helps = ++looks % arch::looks_per_clock == 0;
+          for (uint32_t i = 0; group.any(i < count && found == Status::pending); ++i) {
+            const bool looking = i < count && found == Status::pending;
+            const DriveToken token = looking ? tokens[i] : DriveToken();
+            if (looking && !token.token.submitted()) found = token.token.status;
+            on_its_queue(looking, token, [&](const Engine& one, const Callers<S>& callers, const Token& its) {
+              if (looks == 1) one.ring(callers);
+              if (helps) protocol::help(one, callers);
+              return detail::test(one, callers, its);
+            });
+            if (looking && found != Status::pending) which = i;
+          }
+          return !group.any(found == Status::pending);
+        },
+        until);
+    if (!all && found == Status::pending) found = Status::timed_out;
+    // Its data may be late, too.
+    on_its_queue(count != 0, count != 0 ? tokens[which] : DriveToken(),
+                 [&](const Engine& one, const Callers<S>& callers, const Token&) {
+                   return detail::inbound(one, callers, found, true, until);
+                 });
+    return found;
+  }
+
   /// Takes the available completions and records them, without waiting: of this wave's queue of each drive. Returns
   /// how many.
   /// @snippet drive_set.cpp test
