@@ -80,6 +80,52 @@ static void by_cpu(xio_drive* drive, xio_buffer* data, xio_queue* of_gpu) {
   xio_drive_close(slow);
 }
 
+/* Two drives as one address space: what is written in stripes of 8 blocks is found on each. */
+static void by_set(const xio_gpu* gpu) {
+  xio_drive* drives[2] = {NULL, NULL};
+  xio_drive* of_cpu = NULL;
+  xio_drive_set* set = NULL;
+  xio_buffer* data = NULL;
+  xio_buffer* one = NULL;
+  xio_queue* queue = NULL;
+  const xio_drive* mixed[2];
+  unsigned char* bytes;
+  unsigned i;
+  for (i = 0; i < 2; ++i)
+    expect(xio_drive_open("emulated:size=8M", gpu, &drives[i]) == XIO_HOST_OK, "a drive of a set");
+  expect(xio_drive_open("emulated:size=8M", NULL, &of_cpu) == XIO_HOST_OK, "a drive of the CPU");
+  mixed[0] = drives[0];
+  mixed[1] = of_cpu;
+  refused(xio_drive_set_create(mixed, 2, 0, 0, 0, &set), "were opened for one GPU");
+  refused(xio_drive_set_create(NULL, 2, 0, 0, 0, &set), "null pointer");
+  mixed[1] = drives[1];
+  expect(xio_drive_set_create(mixed, 2, 16, 2, 0, &set) == XIO_HOST_OK, "a set");
+  expect(xio_drive_set_buffer(set, 32 * BLOCK, &data) == XIO_HOST_OK, "its buffer");
+  expect(xio_buffer_create(drives[1], 8 * BLOCK, &one) == XIO_HOST_OK, "a buffer of its second drive");
+  expect(xio_queue_create_for_cpu(drives[1], 0, 0, &queue) == XIO_HOST_OK, "a queue of its second drive");
+  if (failures != 0) return;
+  bytes = xio_buffer_data(data);
+  for (i = 0; i < 32 * BLOCK; ++i) bytes[i] = (unsigned char)(i * 13 + i / BLOCK);
+  expect(xio_drive_set_blocks(set) == 2 * 8 * 1024 * 1024 / BLOCK && xio_drive_set_block_bytes(set) == BLOCK,
+         "its size");
+  expect(xio_drive_set_address(set) != 0 && xio_buffer_region(data) != 0, "what kernels take");
+  expect(xio_drive_set_write(set, 0, 32, data, 0, 10000) == XIO_HOST_OK, "blocks of the set are written");
+  expect(xio_drive_set_flush(set, 10000) == XIO_HOST_OK, "and made durable");
+  expect(xio_queue_read(queue, 8, 8, one, 0, 10000) == XIO_HOST_OK, "a stripe is read");
+  expect(memcmp(xio_buffer_data(one), bytes + 24 * BLOCK, 8 * BLOCK) == 0,
+         "stripe 3 is the second of the second drive");
+  expect(xio_drive_set_read(set, 24, 8, data, 0, 10000) == XIO_HOST_OK, "blocks of the set are read");
+  expect(memcmp(bytes, bytes + 24 * BLOCK, 8 * BLOCK) == 0, "they are those that were written");
+  xio_drive_set_close(set);
+  xio_queue_close(queue);
+  xio_drive_close(drives[0]);
+  xio_drive_close(drives[1]);
+  xio_drive_close(of_cpu);
+  xio_buffer_close(one);
+  bytes[0] = 1; /* of a buffer that is still there */
+  xio_buffer_close(data);
+}
+
 int main(int argc, char** argv) {
   xio_gpu* gpu = NULL;
   xio_drive* drive = NULL;
@@ -122,6 +168,7 @@ int main(int argc, char** argv) {
   expect(xio_buffer_bytes(results) == THREADS * sizeof(xio_status), "a buffer has the size asked for");
 
   by_cpu(drive, data, queue);
+  by_set(gpu);
 
   image = read_file(argv[1], &bytes);
   if (image == NULL) return 2;

@@ -165,6 +165,35 @@ class Emulated(unittest.TestCase):
             page = ctypes.addressof(ctypes.c_char.from_buffer(pages))
             self.raises("error", "multiples of", drive.map, page + 512, 4096)
 
+    def test_set(self):
+        specs = ["emulated:size=8M", "emulated:size=8M", "emulated:size=4M"]
+        with xio.DriveSet(specs, stripe_blocks=4, depth=2) as drives:
+            self.assertEqual((drives.blocks, drives.block_bytes), (3 * 8192, 512))
+            out, back = drives.buffer(101 * 512), drives.buffer(100 * 512)
+            out.numpy()[:] = numpy.frombuffer(random.Random(4).randbytes(out.nbytes), "uint8")
+            drives.write(3, out, 100, 512)
+            drives.flush()
+            drives.read(3, back)
+            self.assertEqual(bytes(back.memory), bytes(out.memory[512:]))
+            for block, stripe in ((4, 1), (12, 3), (20, 5)):  # of drives 1, 0 and 2
+                with drives.drives[stripe % 3].buffer(4 * 512) as one:
+                    drives.drives[stripe % 3].read(stripe // 3 * 4, one)
+                    self.assertEqual(bytes(one.memory), bytes(out.memory[(block - 2) * 512:(block + 2) * 512]))
+            self.assertTrue(out.region != 0 and out.region != back.region)
+            self.raises("out_of_range", "the set has 24576 blocks", drives.read, 24477, back)
+            self.raises("error", "do not fit into a buffer", drives.read, 0, back, 101)
+            self.raises("error", "not of this set", drives.read, 0, drives.drives[0].buffer(512))
+            self.raises("error", "of another drive", drives.drives[0].read, 0, back)
+            self.assertEqual(drives.drives[0].buffer(512).region, 0)
+        self.assertRaisesRegex(ValueError, "this DriveSet is closed", drives.read, 0, back)
+        self.assertEqual(bytes(back.memory), bytes(out.memory[512:]))
+        self.raises("error", "blocks of one size", xio.DriveSet, ["emulated:lba=4096", "emulated"])
+        self.raises("error", "at least one drive", xio.DriveSet, [])
+        self.raises("error", "stripe_blocks = 3", xio.DriveSet, ["emulated"], stripe_blocks=3)
+        with xio.DriveSet(["emulated:size=8M", "emulated:size=8M,fail=read-281"]) as drives, drives.buffer(8192) as buffer:
+            drives.read(0, buffer, 8)
+            self.raises("read_error", "unrecovered read error", drives.read, 0, buffer)
+
     def test_without_numpy(self):
         lines = ("import sys; sys.modules['numpy'] = None\nimport xio\n"
                  "with xio.Drive('emulated:size=8M') as drive, drive.buffer(4096) as buffer:\n"
@@ -228,7 +257,7 @@ class Kernels(Emulated):
         self.raises("error", "nothing", xio.Kernel(image, "nothing").launch, 1, 64)
         self.assertRaisesRegex(TypeError, "no certain size", xio.Kernel(image, "write_and_read").launch, 1, 64, 0.5)
 
-    test_time_limit = test_memory_of_the_program = test_without_numpy = None
+    test_time_limit = test_memory_of_the_program = test_set = test_without_numpy = None
 
 
 if __name__ == "__main__":

@@ -81,6 +81,11 @@ class Buffer(Owner):
         """The address for the drive: `bus` of the calls in kernels."""
         return call("buffer_bus", self._place())
 
+    @property
+    def region(self) -> int:
+        """Of a buffer of a DriveSet: the address of its nvme::DriveRegion, for kernels; else 0."""
+        return call("buffer_region", self._place())
+
     def data_ptr(self) -> int:
         """`address`, by the name that tensors have for it."""
         return self.address
@@ -112,6 +117,17 @@ class Buffer(Owner):
         return (1, 0)  # kDLCPU
 
 
+def move(name: str, by: Owner, lba: int, buffer: Buffer, blocks: typing.Optional[int], offset: int,
+         timeout: float) -> None:
+    """Reads or writes by the CPU, by a queue or a set."""
+    if blocks is None:
+        room = buffer.nbytes - offset
+        blocks, rest = divmod(room, by.block_bytes)
+        if rest != 0 or blocks < 0:
+            raise ValueError(f"{room} bytes are no whole blocks of {by.block_bytes}: pass blocks=")
+    call(name, by._place(), lba, blocks, buffer._place(), offset, milliseconds(timeout))
+
+
 class Queue(Owner):
     """A pair of queues, from Drive.queue(). Kernels take it as an argument; the CPU reads and writes by one that is for
     the CPU. One thread at a time may use it."""
@@ -126,14 +142,6 @@ class Queue(Owner):
         """The argument `queue` of the calls in kernels."""
         return call("queue_address", self._place())
 
-    def _move(self, name, lba, buffer, blocks, offset, timeout):
-        if blocks is None:
-            room = buffer.nbytes - offset
-            blocks, rest = divmod(room, self.block_bytes)
-            if rest != 0 or blocks < 0:
-                raise ValueError(f"{room} bytes are no whole blocks of {self.block_bytes}: pass blocks=")
-        call(name, self._place(), lba, blocks, buffer._place(), offset, milliseconds(timeout))
-
     def read(self, lba: int, buffer: Buffer, blocks: typing.Optional[int] = None, offset: int = 0,
              timeout: float = 30.0) -> None:
         """Reads `blocks` blocks from `lba` to byte `offset` of the buffer, by the CPU, and waits for them.
@@ -141,12 +149,12 @@ class Queue(Owner):
         Without `blocks`, as many as the buffer has room for. Error: "timed_out" after `timeout` seconds, and then the
         queue can only be closed; or the name of a status, where some blocks may have been moved.
         """
-        self._move("queue_read", lba, buffer, blocks, offset, timeout)
+        move("queue_read", self, lba, buffer, blocks, offset, timeout)
 
     def write(self, lba: int, buffer: Buffer, blocks: typing.Optional[int] = None, offset: int = 0,
               timeout: float = 30.0) -> None:
         """Writes blocks as read() reads them. Refused where nothing must be written: Drive.why_read_only()."""
-        self._move("queue_write", lba, buffer, blocks, offset, timeout)
+        move("queue_write", self, lba, buffer, blocks, offset, timeout)
 
     def flush(self, timeout: float = 30.0) -> None:
         """Makes what was written durable (NVMe Flush)."""

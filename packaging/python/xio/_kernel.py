@@ -8,6 +8,7 @@ import typing
 
 from ._drive import Buffer, Gpu, Queue
 from ._library import Error, Native, Owner, call
+from ._set import DriveSet
 
 _SLICE = 0.1  # seconds between two looks for Ctrl-C
 
@@ -24,7 +25,7 @@ def bitcode(target: str) -> pathlib.Path:
 
 def _as_argument(value, kind):
     """A ctypes value for an argument, of type `kind` if that is given."""
-    if isinstance(value, (Queue, Buffer)):
+    if isinstance(value, (Queue, DriveSet, Buffer)):
         value = value.address
     elif value is None:
         value = 0
@@ -49,7 +50,7 @@ def _as_argument(value, kind):
 
 
 class Work(Owner):
-    """A kernel that was launched. Keeps the buffers and queues that it was given until it has ended, and no buffer of
+    """A kernel that was launched. Keeps the buffers, queues and sets that it was given until it has ended, and no buffer of
     which it was given `bus` alone. Whoever drops it waits for the kernel."""
 
     def wait(self, timeout: typing.Optional[float] = None) -> None:
@@ -85,7 +86,7 @@ class Kernel(Owner):
     def launch(self, blocks: int, threads: int, *arguments: typing.Any, lds: int = 0) -> Work:
         """Launches `blocks` blocks of `threads` threads, with `lds` bytes of dynamic LDS or shared memory each.
 
-        Arguments: a Queue, a Buffer (their addresses), an int (any integer type, or an address), None, and values of
+        Arguments: a Queue, a DriveSet, a Buffer (their addresses), an int (any integer type, or an address), None, and values of
         ctypes and NumPy. Waves may wait for each other only if all blocks run at once, which is not checked.
         """
         if self.types is not None and len(self.types) != len(arguments):

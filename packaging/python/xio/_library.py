@@ -5,7 +5,7 @@ import os
 import pathlib
 import weakref
 
-_VERSION = 2  # XIO_HOST_VERSION of the header from which the table below is taken
+_VERSION = 3  # XIO_HOST_VERSION of the header from which the table below is taken
 
 _pointer, _to, _text = ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p
 _int, _u32, _u64, _size = ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
@@ -48,6 +48,16 @@ CALLS = {
     "buffer_address": (_u64, [_pointer]),
     "buffer_bus": (_u64, [_pointer]),
     "buffer_bytes": (_size, [_pointer]),
+    "buffer_region": (_u64, [_pointer]),
+    "drive_set_create": (_int, [_to, _u32, _u32, _u32, _u32, _to]),
+    "drive_set_close": (None, [_pointer]),
+    "drive_set_address": (_u64, [_pointer]),
+    "drive_set_blocks": (_u64, [_pointer]),
+    "drive_set_block_bytes": (_u32, [_pointer]),
+    "drive_set_buffer": (_int, [_pointer, _size, _to]),
+    "drive_set_read": (_int, [_pointer, _u64, _u32, _pointer, _size, _u32]),
+    "drive_set_write": (_int, [_pointer, _u64, _u32, _pointer, _size, _u32]),
+    "drive_set_flush": (_int, [_pointer, _u32]),
     "module_load": (_int, [_pointer, _text, _size, _to]),
     "module_close": (None, [_pointer]),
     "kernel_launch": (_int, [_pointer, _text, _u32, _u32, _size, ctypes.POINTER(_pointer), _to]),

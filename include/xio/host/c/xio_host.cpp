@@ -6,149 +6,38 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <xio/host/c/xio_host.h>
 #include <xio/device/nvme/queue.hpp>
-#include <xio/host/gpu/device_abi.hpp>
+#include <xio/host/c/objects.inc>
 #include <xio/host/gpu/find.hpp>
-#include <xio/host/gpu/module.hpp>
 #include <xio/host/linux/page_map.hpp>
-#include <xio/host/memory/allocator.hpp>
-#include <xio/host/memory/executor.hpp>
-#include <xio/host/nvme/open.hpp>
 #include <xio/host/text.hpp>
 #include <xio/vendors/nvme/status_names.hpp>
 
 using namespace xio;
-
-struct xio_gpu {
-  std::shared_ptr<host::GpuRuntime> runtime;
-  std::string target;
-};
-
-struct xio_drive {
-  std::shared_ptr<host::OpenedNvme> opened;
-  host::Executor executor;
-};
-
-// What is created last is destroyed first, and the drive at the end.
-struct xio_queue {
-  std::shared_ptr<host::OpenedNvme> drive;
-  uint32_t nsid;
-  // What operations that have not ended in time still change: released behind the queue.
-  std::vector<std::shared_ptr<host::DmaBuffer>> late;
-  std::unique_ptr<Notification> moved;
-  bool timed_out;
-  host::NvmeQueue queue;
-  std::unique_ptr<nvme::QueueHandle> of_cpu;
-  host::MemoryBuffer of_gpu;
-};
-
-struct xio_buffer {
-  std::shared_ptr<host::OpenedNvme> drive;
-  std::shared_ptr<host::DmaBuffer> memory;
-  uint64_t address;
-};
+using namespace xio::host_c;
 
 namespace {
 
-/// A module whose kernels take what they are given.
-class Program {
- public:
-  Program(std::shared_ptr<host::GpuRuntime> gpu, const void* image, size_t bytes) : gpu_(std::move(gpu)) {
-    host::check_device_abi(image, bytes);
-    module_ = gpu_->load_module(image, bytes);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-  ~Program() {
-    if (module_ != nullptr) gpu_->unload_module(module_);
-  }
-
-  const std::shared_ptr<host::GpuRuntime>& gpu() const { return gpu_; }
-  void launch(const char* kernel, const host::GpuGrid& grid, void** arguments, host::GpuWork& work) const {
-    gpu_->launch(gpu_->find_kernel(module_, kernel), grid, arguments, work.stream());
-  }
-
- private:
-  std::shared_ptr<host::GpuRuntime> gpu_;
-  void* module_ = nullptr;
-};
-
-}  // namespace
-
-struct xio_module {
-  std::shared_ptr<Program> program;
-};
-
-struct xio_work {
-  std::shared_ptr<Program> program;
-  host::GpuWork work;
-};
-
-namespace {
-
-thread_local std::string message;
-thread_local Status last_status;
-
-int fail(int code, const std::string& why) {
-  message = why;
-  return code;
-}
-
-/// Runs a call: exceptions end at the border of the language.
-template <class Body>
-int guarded(Body body) noexcept {
-  try {
-    return body();
-  } catch (const host::Unavailable& reason) {
-    return fail(XIO_HOST_UNAVAILABLE, reason.what());
-  } catch (const std::bad_alloc&) {
-    return fail(XIO_HOST_NO_MEMORY, "out of memory");
-  } catch (const std::exception& reason) {
-    return fail(XIO_HOST_ERROR, reason.what());
-  }
-}
-
-/// Runs a call that creates something.
-template <class T, class Make>
-int create(T** to, Make make) noexcept {
-  return guarded([&] {
-    if (to == nullptr) return fail(XIO_HOST_ERROR, "no place for what is created: a null pointer");
-    *to = nullptr;
-    *to = new T(make());
-    return int{XIO_HOST_OK};
-  });
-}
-
-template <class T>
-T& given(T* object, const char* what) {
-  if (object == nullptr) throw host::Error(std::string("no ") + what + ": a null pointer");
-  return *object;
-}
-
-xio_queue make_queue(const xio_drive& drive, const host::Executor& executor, uint32_t depth, uint32_t nsid) {
+xio_queue make_queue(const std::shared_ptr<host::OpenedNvme>& drive, const host::Executor& executor, uint32_t depth,
+                     uint32_t nsid) {
   host::QueueOptions options = host::on(executor);
   if (depth != 0) options.depth = depth;
-  options.nsid = drive.opened->namespace_or(nsid);
-  xio_queue made{drive.opened, options.nsid,
-                 {},           std::make_unique<Notification>(),
-                 false,        drive.opened->controller->create_queue(options),
-                 nullptr,      {}};
-  made.of_cpu = std::make_unique<nvme::QueueHandle>(made.queue.handle());
-  if (const std::shared_ptr<host::GpuRuntime>& gpu = executor.gpu()) {
-    made.of_gpu = host::MemoryAllocator(gpu).allocate(host::MemoryKind::vram_coarse, sizeof *made.of_cpu);
-    gpu->copy(made.of_gpu.gpu(), made.of_cpu.get(), sizeof *made.of_cpu);
-  }
+  options.nsid = drive->namespace_or(nsid);
+  xio_queue made{drive, options.nsid,
+                 {},    std::make_unique<Notification>(),
+                 false, drive->controller->create_queue(options),
+                 {},    executor.gpu() == nullptr};
+  made.handle = ForKernels<nvme::QueueHandle>(executor, made.queue.handle());
   return made;
 }
 
 xio_queue& cpu_queue(xio_queue* queue) {
-  if (given(queue, "queue").of_gpu)
+  if (!given(queue, "queue").by_cpu)
     throw host::Error("this queue is for kernels of a GPU: xio_queue_create_for_cpu() creates one for the CPU");
   if (queue->timed_out) throw host::Error("an operation of this queue has timed out: close it, and create another");
   return *queue;
@@ -173,27 +62,112 @@ int ended(xio_queue& queue, Status status, uint32_t milliseconds) {
   return fail(XIO_HOST_STATUS, (status.from_device() ? "the drive reports: " : "refused: ") + text_of(status));
 }
 
-int move_blocks(nvme::Opcode operation, xio_queue& queue, uint64_t lba, uint32_t blocks, const xio_buffer& buffer,
-                size_t offset, uint32_t milliseconds) {
-  const nvme::QueueHandle& handle = *queue.of_cpu;
-  const uint64_t block_bytes = uint64_t{1} << handle.block_shift;
-  const size_t size = buffer.memory->size();
-  if (buffer.drive != queue.drive) throw host::Error("the buffer is of another drive than the queue");
-  if (offset > size || blocks > (size - offset) / block_bytes)
-    throw host::Error(std::to_string(blocks) + " blocks of " + std::to_string(block_bytes) + " bytes at " +
-                      std::to_string(offset) + " do not fit into a buffer of " + std::to_string(size) + " bytes");
-  if (blocks == 0) return XIO_HOST_OK;
-  if (handle.max_blocks == 0) throw host::Error("this namespace has metadata, which these calls do not move");
-  std::vector<nvme::Piece> pieces;
-  for (uint32_t first = 0; first < blocks; first += pieces.back().blocks)
-    pieces.push_back({lba + first, buffer.memory->bus() + offset + first * block_bytes,
-                      std::min(blocks - first, handle.max_blocks)});
-  nvme::Queue<Sharing::thread, Policy<Notify>> calls(handle);
+/// Moves pieces by a queue for the CPU, and waits for them.
+int move_pieces(nvme::Opcode operation, xio_queue& queue, std::vector<nvme::Piece>& pieces, const xio_buffer& buffer,
+                uint32_t milliseconds) {
+  nvme::Queue<Sharing::thread, Policy<Notify>> calls(queue.handle.value());
   *queue.moved = {};
   const Status status = calls.transfer(operation, pieces.data(), static_cast<uint32_t>(pieces.size()),
                                        calls.deadline(within(milliseconds)), *queue.moved);
   if (status == Status::timed_out) queue.late.push_back(buffer.memory);
   return ended(queue, status, milliseconds);
+}
+
+void check_room(const xio_buffer& buffer, size_t offset, uint32_t blocks, uint64_t block_bytes) {
+  const size_t size = buffer.memory->size();
+  if (offset > size || blocks > (size - offset) / block_bytes)
+    throw host::Error(std::to_string(blocks) + " blocks of " + std::to_string(block_bytes) + " bytes at " +
+                      std::to_string(offset) + " do not fit into a buffer of " + std::to_string(size) + " bytes");
+}
+
+uint32_t blocks_of_a_command(const xio_queue& queue) {
+  const uint32_t most = queue.handle.value().max_blocks;
+  if (most == 0) throw host::Error("this namespace has metadata, which these calls do not move");
+  return most;
+}
+
+int move_blocks(nvme::Opcode operation, xio_queue& queue, uint64_t lba, uint32_t blocks, const xio_buffer& buffer,
+                size_t offset, uint32_t milliseconds) {
+  const uint64_t block_bytes = uint64_t{1} << queue.handle.value().block_shift;
+  if (buffer.drive != queue.drive) throw host::Error("the buffer is of another drive than the queue");
+  check_room(buffer, offset, blocks, block_bytes);
+  if (blocks == 0) return XIO_HOST_OK;
+  const uint32_t most = blocks_of_a_command(queue);
+  std::vector<nvme::Piece> pieces;
+  for (uint32_t first = 0; first < blocks; first += pieces.back().blocks)
+    pieces.push_back(
+        {lba + first, buffer.memory->bus() + offset + first * block_bytes, std::min(blocks - first, most)});
+  return move_pieces(operation, queue, pieces, buffer, milliseconds);
+}
+
+/// The queue of the CPU's of one drive of a set.
+xio_queue& queue_of(xio_drive_set& set, size_t drive) {
+  std::unique_ptr<xio_queue>& one = set.by_cpu.at(drive);
+  if (one == nullptr || one->timed_out)
+    one = std::make_unique<xio_queue>(make_queue(set.set->drives[drive], host::Executor(), 0, set.set->nsid));
+  return *one;
+}
+
+/// One drive behind the other: for setting up and checking.
+int move_striped(nvme::Opcode operation, xio_drive_set& set, uint64_t block, uint32_t blocks, const xio_buffer& buffer,
+                 size_t offset, uint32_t milliseconds) {
+  const nvme::DriveSetHandle& where = set.set->handle.value();
+  const uint64_t block_bytes = set.set->queues.block_bytes();
+  if (buffer.of_set == nullptr || buffer.of_set->set != set.set) throw host::Error("the buffer is not of this set");
+  check_room(buffer, offset, blocks, block_bytes);
+  if (block > set.set->queues.blocks() || blocks > set.set->queues.blocks() - block) {
+    last_status = Status::out_of_range;
+    return fail(XIO_HOST_STATUS, "refused: the set has " + std::to_string(set.set->queues.blocks()) + " blocks");
+  }
+  for (uint32_t drive = 0; drive < where.drives; ++drive) {
+    std::vector<nvme::Piece> pieces;
+    for (uint32_t first = 0, now = 0; first < blocks; first += now) {
+      const uint64_t inside = (block + first) & ((uint64_t{1} << where.stripe_shift) - 1);
+      now = static_cast<uint32_t>(std::min<uint64_t>(blocks - first, (uint64_t{1} << where.stripe_shift) - inside));
+      const nvme::DriveAddress at = where.locate(block + first);
+      if (at.drive != drive) continue;
+      now = std::min(now, blocks_of_a_command(queue_of(set, drive)));
+      pieces.push_back({at.lba, buffer.of_set->buffer.region(drive).base + offset + first * block_bytes, now});
+    }
+    if (pieces.empty()) continue;
+    if (const int code = move_pieces(operation, queue_of(set, drive), pieces, buffer, milliseconds); code != 0)
+      return code;
+  }
+  return XIO_HOST_OK;
+}
+
+int flush(xio_queue& queue, uint32_t milliseconds) {
+  nvme::Queue<Sharing::thread> calls(queue.handle.value());
+  const Deadline until = calls.deadline(within(milliseconds));
+  return ended(queue, calls.wait(calls.submit(nvme::flush(), nvme::NoData{}, until), until), milliseconds);
+}
+
+std::shared_ptr<Set> make_set(const xio_drive* const* drives, uint32_t count, uint32_t depth, uint32_t queues_per_drive,
+                              uint32_t stripe_blocks) {
+  if (count == 0) throw host::Error("a drive set needs at least one drive");
+  given(drives, "drives");
+  const host::Executor& executor = given(drives[0], "drive").executor;
+  std::vector<std::shared_ptr<host::OpenedNvme>> opened;
+  std::vector<host::NvmeController*> controllers;
+  host::DriveSetOptions options;
+  options.queue.nsid = drives[0]->opened->namespace_or(0);
+  for (uint32_t i = 0; i < count; ++i) {
+    const xio_drive& one = given(drives[i], "drive");
+    if ((one.executor.gpu() == nullptr) != (executor.gpu() == nullptr) ||
+        (executor.gpu() != nullptr && one.executor.gpu()->description() != executor.gpu()->description()))
+      throw host::Error("the drives of a set were opened for one GPU, and " + one.opened->spec + " for another");
+    if (one.opened->namespace_or(0) != options.queue.nsid)
+      throw host::Error("the drives of a set use namespaces of one number: " + one.opened->spec + " names another");
+    opened.push_back(one.opened);
+    controllers.push_back(one.opened->controller.get());
+  }
+  if (depth != 0) options.queue.depth = depth;
+  if (queues_per_drive != 0) options.queues_per_drive = queues_per_drive;
+  if (stripe_blocks != 0) options.stripe_blocks = stripe_blocks;
+  auto set = std::make_shared<Set>(
+      Set{std::move(opened), options.queue.nsid, host::make_drive_set(std::move(controllers), executor, options), {}});
+  set->handle = ForKernels<nvme::DriveSetHandle>(executor, set->queues.handle());
+  return set;
 }
 
 }  // namespace
@@ -254,22 +228,20 @@ int xio_drive_alive(const xio_drive* drive) {
 }
 
 int xio_queue_create(const xio_drive* drive, uint32_t depth, uint32_t nsid, xio_queue** queue) {
-  return create(queue, [&] { return make_queue(given(drive, "drive"), drive->executor, depth, nsid); });
+  return create(queue, [&] { return make_queue(given(drive, "drive").opened, drive->executor, depth, nsid); });
 }
 int xio_queue_create_for_cpu(const xio_drive* drive, uint32_t depth, uint32_t nsid, xio_queue** queue) {
-  return create(queue, [&] { return make_queue(given(drive, "drive"), host::Executor(), depth, nsid); });
+  return create(queue, [&] { return make_queue(given(drive, "drive").opened, host::Executor(), depth, nsid); });
 }
 void xio_queue_close(xio_queue* queue) { delete queue; }
-uint64_t xio_queue_address(const xio_queue* queue) {
-  return reinterpret_cast<uint64_t>(queue->of_gpu ? queue->of_gpu.gpu() : queue->of_cpu.get());
-}
+uint64_t xio_queue_address(const xio_queue* queue) { return queue->handle.address(); }
 
 int xio_buffer_create(const xio_drive* drive, size_t bytes, xio_buffer** buffer) {
   return create(buffer, [&]() -> xio_buffer {
     const std::shared_ptr<host::OpenedNvme>& opened = given(drive, "drive").opened;
     host::DmaBuffer memory = drive->executor.share(opened->controller->allocate(bytes));
     const auto address = reinterpret_cast<uint64_t>(drive->executor.address(memory.as<char>()));
-    return {opened, std::make_shared<host::DmaBuffer>(std::move(memory)), address};
+    return {opened, nullptr, std::make_shared<host::DmaBuffer>(std::move(memory)), address};
   });
 }
 int xio_buffer_map(const xio_drive* drive, void* data, size_t bytes, xio_buffer** buffer) {
@@ -280,7 +252,7 @@ int xio_buffer_map(const xio_drive* drive, void* data, size_t bytes, xio_buffer*
       throw host::Error("memory to map begins and ends at multiples of " + std::to_string(page) + " bytes");
     host::DmaBuffer memory = drive->executor.share(opened->controller->transport().map_memory(data, bytes, nullptr));
     const auto address = reinterpret_cast<uint64_t>(drive->executor.address(memory.as<char>()));
-    return {opened, std::make_shared<host::DmaBuffer>(std::move(memory)), address};
+    return {opened, nullptr, std::make_shared<host::DmaBuffer>(std::move(memory)), address};
   });
 }
 void xio_buffer_close(xio_buffer* buffer) { delete buffer; }
@@ -305,10 +277,56 @@ int xio_queue_write(xio_queue* queue, uint64_t lba, uint32_t blocks, const xio_b
   });
 }
 int xio_queue_flush(xio_queue* queue, uint32_t milliseconds) {
+  return guarded([&] { return flush(cpu_queue(queue), milliseconds); });
+}
+
+int xio_drive_set_create(const xio_drive* const* drives, uint32_t count, uint32_t depth, uint32_t queues_per_drive,
+                         uint32_t stripe_blocks, xio_drive_set** set) {
+  return create(set, [&]() -> xio_drive_set {
+    return {make_set(drives, count, depth, queues_per_drive, stripe_blocks),
+            std::vector<std::unique_ptr<xio_queue>>(count)};
+  });
+}
+void xio_drive_set_close(xio_drive_set* set) { delete set; }
+uint64_t xio_drive_set_address(const xio_drive_set* set) { return set->set->handle.address(); }
+uint64_t xio_drive_set_blocks(const xio_drive_set* set) { return set->set->queues.blocks(); }
+uint32_t xio_drive_set_block_bytes(const xio_drive_set* set) { return set->set->queues.block_bytes(); }
+
+int xio_drive_set_buffer(const xio_drive_set* set, size_t bytes, xio_buffer** buffer) {
+  return create(buffer, [&]() -> xio_buffer {
+    const std::shared_ptr<Set>& all = given(set, "set").set;
+    auto memory = std::make_shared<SetMemory>(SetMemory{all, all->queues.allocate(bytes), {}});
+    memory->region = ForKernels<nvme::DriveRegion>(all->queues.executor(), memory->buffer.region());
+    const std::shared_ptr<void> owner(memory, memory->buffer.data());
+    const uint64_t bus = memory->buffer.region(0).base;
+    const auto address = reinterpret_cast<uint64_t>(all->queues.executor().address(memory->buffer.as<char>()));
+    return {nullptr, memory, std::make_shared<host::DmaBuffer>(owner.get(), bus, bytes, owner), address};
+  });
+}
+uint64_t xio_buffer_region(const xio_buffer* buffer) {
+  return buffer->of_set != nullptr ? buffer->of_set->region.address() : 0;
+}
+
+int xio_drive_set_read(xio_drive_set* set, uint64_t block, uint32_t blocks, const xio_buffer* buffer, size_t offset,
+                       uint32_t milliseconds) {
   return guarded([&] {
-    nvme::Queue<Sharing::thread> calls(*cpu_queue(queue).of_cpu);
-    const Deadline until = calls.deadline(within(milliseconds));
-    return ended(*queue, calls.wait(calls.submit(nvme::flush(), nvme::NoData{}, until), until), milliseconds);
+    return move_striped(nvme::Opcode::read, given(set, "set"), block, blocks, given(buffer, "buffer"), offset,
+                        milliseconds);
+  });
+}
+int xio_drive_set_write(xio_drive_set* set, uint64_t block, uint32_t blocks, const xio_buffer* buffer, size_t offset,
+                        uint32_t milliseconds) {
+  return guarded([&] {
+    for (const std::shared_ptr<host::OpenedNvme>& drive : given(set, "set").set->drives)
+      if (const std::string why = drive->why_read_only(set->set->nsid); !why.empty()) return fail(XIO_HOST_ERROR, why);
+    return move_striped(nvme::Opcode::write, *set, block, blocks, given(buffer, "buffer"), offset, milliseconds);
+  });
+}
+int xio_drive_set_flush(xio_drive_set* set, uint32_t milliseconds) {
+  return guarded([&] {
+    for (size_t i = 0; i < given(set, "set").by_cpu.size(); ++i)
+      if (const int code = flush(queue_of(*set, i), milliseconds); code != XIO_HOST_OK) return code;
+    return int{XIO_HOST_OK};
   });
 }
 

@@ -18,7 +18,7 @@
 
 /** Version of this interface: raised when calls are added. A call whose arguments or effect change gets
  *  another name. */
-#define XIO_HOST_VERSION 2
+#define XIO_HOST_VERSION 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,12 +40,13 @@ enum xio_host_code {
   XIO_HOST_STATUS /**< an operation of the CPU's was refused or has failed: see xio_host_status() */
 };
 
-typedef struct xio_gpu xio_gpu;       /**< one GPU */
-typedef struct xio_drive xio_drive;   /**< an NVMe controller, and who runs kernels on its queues */
-typedef struct xio_queue xio_queue;   /**< a pair of queues */
-typedef struct xio_buffer xio_buffer; /**< memory of the host that drive, GPU and CPU access */
-typedef struct xio_module xio_module; /**< a program loaded on a GPU */
-typedef struct xio_work xio_work;     /**< a kernel that was launched */
+typedef struct xio_gpu xio_gpu;             /**< one GPU */
+typedef struct xio_drive xio_drive;         /**< an NVMe controller, and who runs kernels on its queues */
+typedef struct xio_queue xio_queue;         /**< a pair of queues */
+typedef struct xio_buffer xio_buffer;       /**< memory of the host that drive, GPU and CPU access */
+typedef struct xio_drive_set xio_drive_set; /**< several drives as one address space */
+typedef struct xio_module xio_module;       /**< a program loaded on a GPU */
+typedef struct xio_work xio_work;           /**< a kernel that was launched */
 
 /** XIO_HOST_VERSION of the library. */
 XIO_HOST_CALL uint32_t xio_host_version(void);
@@ -127,6 +128,36 @@ XIO_HOST_CALL int xio_queue_write(xio_queue* queue, uint64_t lba, uint32_t block
                                   size_t offset, uint32_t milliseconds);
 /** Makes what was written durable, by the CPU: NVMe Flush. */
 XIO_HOST_CALL int xio_queue_flush(xio_queue* queue, uint32_t milliseconds);
+
+/** Creates queues of several drives whose blocks become one address space, in stripes: stripe n lies on drive
+ *  n modulo `count` (xio::nvme::DriveSet). All drives have blocks of one size, and were opened for one GPU, or for
+ * none.
+ *  @param depth            of each queue: commands in flight at most; 0: 64
+ *  @param queues_per_drive waves with different numbers use different ones; 0: 1
+ *  @param stripe_blocks    logical blocks in a stripe, a power of two; 0: 8 */
+XIO_HOST_CALL int xio_drive_set_create(const xio_drive* const* drives, uint32_t count, uint32_t depth,
+                                       uint32_t queues_per_drive, uint32_t stripe_blocks, xio_drive_set** set);
+XIO_HOST_CALL void xio_drive_set_close(xio_drive_set* set);
+/** For kernels in C++: the address of an xio::nvme::DriveSetHandle, in memory of the GPU. */
+XIO_HOST_CALL uint64_t xio_drive_set_address(const xio_drive_set* set);
+/** Capacity in blocks: as many whole stripes of each drive as the smallest one holds. */
+XIO_HOST_CALL uint64_t xio_drive_set_blocks(const xio_drive_set* set);
+XIO_HOST_CALL uint32_t xio_drive_set_block_bytes(const xio_drive_set* set);
+/** Allocates zeroed memory that all drives of the set access, where their transports can (QEMU's cannot, but alone).
+ *  Its bus address is the first drive's. */
+XIO_HOST_CALL int xio_drive_set_buffer(const xio_drive_set* set, size_t bytes, xio_buffer** buffer);
+/** For kernels in C++: the address of an xio::nvme::DriveRegion, in memory of the GPU; 0: not a buffer of a set. */
+XIO_HOST_CALL uint64_t xio_buffer_region(const xio_buffer* buffer);
+/** Reads blocks of the set's address space into a buffer of the set, by the CPU, one drive behind the other. Arguments
+ *  and errors as xio_queue_read(), the time for each drive; after XIO_HOST_TIMED_OUT the drive may store into the
+ *  buffer until the set is closed, or used once more. */
+XIO_HOST_CALL int xio_drive_set_read(xio_drive_set* set, uint64_t block, uint32_t blocks, const xio_buffer* buffer,
+                                     size_t offset, uint32_t milliseconds);
+/** Writes as xio_drive_set_read() reads. Refused by XIO_HOST_ERROR if one of the drives must not be written to. */
+XIO_HOST_CALL int xio_drive_set_write(xio_drive_set* set, uint64_t block, uint32_t blocks, const xio_buffer* buffer,
+                                      size_t offset, uint32_t milliseconds);
+/** Makes what was written to all drives durable, by the CPU. */
+XIO_HOST_CALL int xio_drive_set_flush(xio_drive_set* set, uint32_t milliseconds);
 
 /** Loads a code object, a fat binary or PTX, which ends with a null that counts. */
 XIO_HOST_CALL int xio_module_load(const xio_gpu* gpu, const void* image, size_t bytes, xio_module** module);
