@@ -99,7 +99,8 @@ class NvmeDriveSet {
   /// access the first one's memory (NvmeTransport::map_memory()).
   /// @param bytes  rounded up to pages
   DriveBuffer allocate(size_t bytes) const {
-    constexpr size_t page = 65536;  // at least that of the CPU and of every controller
+    // To be mapped: whole pages of the CPU and of every controller.
+    const size_t page = controllers_.size() > 1 ? 65536 : 4096;
     DriveBuffer made;
     made.memory_ =
         executor_.share(controllers_.front()->transport().allocate(whole(bytes == 0 ? 1 : bytes, page), page));
