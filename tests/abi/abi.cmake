@@ -39,7 +39,7 @@ add_custom_command(OUTPUT ${host_kernels}
   DEPENDS ${dir}/host.hip ${XIO_BITCODE_DIR}/libxio_device-gfx942.bc VERBATIM)
 add_custom_target(abi-host-kernels DEPENDS ${host_kernels})
 add_dependencies(abi-host-kernels bitcode-gfx942)
-xio_register_test(NAME abi.build.host LABELS abi once TIMEOUT 600
+xio_register_test(NAME abi.build.host LABELS abi once TIMEOUT 600 LOCK build
   COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target abi-host-kernels xio-host-library)
 set_tests_properties(abi.build.host PROPERTIES FIXTURES_SETUP abi-host)
 xio_register_test(NAME abi.host LABELS abi machine once
@@ -50,7 +50,7 @@ set_tests_properties(abi.host PROPERTIES FIXTURES_REQUIRED abi-host)
 # One GPU by day, whose bitcode is built with everything else.
 foreach(gpu IN LISTS XIO_BITCODE_TARGETS)
   if(gpu MATCHES "^lto_")
-    xio_register_test(NAME abi.build.${gpu} LABELS abi once nightly
+    xio_register_test(NAME abi.build.${gpu} LABELS abi once nightly LOCK build
       COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target bitcode-${gpu})
     continue()
   endif()
@@ -75,7 +75,7 @@ foreach(gpu IN LISTS XIO_BITCODE_TARGETS)
     set_target_properties(bitcode-${gpu} abi-kernels-${gpu} PROPERTIES EXCLUDE_FROM_ALL OFF)
   else()
     list(APPEND labels nightly)
-    xio_register_test(NAME abi.build.${gpu} LABELS ${labels} TIMEOUT 600
+    xio_register_test(NAME abi.build.${gpu} LABELS ${labels} TIMEOUT 600 LOCK build
       COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target abi-kernels-${gpu})
     set_tests_properties(abi.build.${gpu} PROPERTIES FIXTURES_SETUP abi-kernels-${gpu})
   endif()
