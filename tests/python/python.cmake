@@ -10,12 +10,37 @@ set(kernels "")
 if(TARGET abi-host-kernels)
   set(kernels ${XIO_TESTS_BINARY_DIR}/abi/host.gfx942.co)
 endif()
+# The kernels of the examples: gather.hip is linked with the bitcode, page_in.hip includes the headers.
+set(examples "")
+set(example_target "")
+if(kernels)
+  set(examples ${XIO_TESTS_BINARY_DIR}/python-examples)
+  file(MAKE_DIRECTORY ${examples})
+  set(compiler ${XIO_BITCODE_CLANG} -x hip -std=c++17 -O3 --cuda-device-only "-D__host__=__attribute__((host))"
+    "-D__device__=__attribute__((device))" "-D__global__=__attribute__((global))" -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}/include
+    --no-gpu-bundle-output -nogpuinc -nogpulib --offload-arch=gfx942)
+  set(gather -Xclang -mlink-builtin-bitcode -Xclang ${XIO_BITCODE_DIR}/libxio_device-gfx942.bc)
+  set(page_in -MD -MF ${examples}/page_in.d)
+  foreach(name gather page_in)
+    set(depfile "")
+    if(name STREQUAL page_in)
+      set(depfile DEPFILE ${examples}/page_in.d)
+    endif()
+    add_custom_command(OUTPUT ${examples}/${name}.gfx942.co
+      COMMAND ${compiler} ${${name}} -c -o ${examples}/${name}.gfx942.co ${PROJECT_SOURCE_DIR}/examples/python/${name}.hip
+      DEPENDS ${PROJECT_SOURCE_DIR}/examples/python/${name}.hip ${XIO_BITCODE_DIR}/libxio_device-gfx942.bc ${depfile} VERBATIM)
+    list(APPEND example_kernels ${examples}/${name}.gfx942.co)
+  endforeach()
+  set(example_target python-example-kernels)
+  add_custom_target(${example_target} DEPENDS ${example_kernels})
+  add_dependencies(${example_target} bitcode-gfx942)
+endif()
 if(NOT missing)
-  xio_register_test(NAME python.build LABELS python once TIMEOUT 600
-    COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target wheel)
+  xio_register_test(NAME python.build LABELS python once TIMEOUT 600 LOCK build
+    COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target wheel ${example_target})
   set_tests_properties(python.build PROPERTIES FIXTURES_SETUP wheel)
   if(kernels)
-    # One build at a time.
+    # Behind the build of what both need.
     set_tests_properties(python.build PROPERTIES FIXTURES_REQUIRED abi-host)
   endif()
 endif()
@@ -26,6 +51,28 @@ if(kernels)
   set_tests_properties(python.package PROPERTIES FIXTURES_REQUIRED "wheel;abi-host")
 else()
   set_tests_properties(python.package PROPERTIES FIXTURES_REQUIRED wheel)
+endif()
+
+if(kernels)
+  foreach(how small whole)
+    set(labels python machine qemu once)
+    if(how STREQUAL whole)
+      list(APPEND labels nightly)
+    endif()
+    xio_register_tool_test("${missing}" NAME python.examples.${how} LABELS ${labels} TIMEOUT 1800
+      COMMAND ${CMAKE_CURRENT_LIST_DIR}/examples.sh ${XIO_WHEEL_PYTHON} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/wheel
+        ${XIO_TESTS_BINARY_DIR}/played-gpu ${examples} ${how})
+    set_tests_properties(python.examples.${how} PROPERTIES FIXTURES_REQUIRED wheel)
+  endforeach()
+  # Instructions of a wave for each page, with 4 % to spare.
+  xio_add_test(python/page_in_cost OWN_MAIN NO_TEST LIBS machine)
+  foreach(row "prp.1 1 0 22.9" "sgl.1 1 1 33.9" "prp.4 4 0 38.1" "sgl.4 4 1 61.8")
+    separate_arguments(row)
+    list(POP_FRONT row name)
+    xio_register_tool_test("${missing}" NAME python.page_in_cost.${name} LABELS python machine once
+      COMMAND python-page_in_cost ${examples}/page_in.gfx942.co 10000 16384 ${row})
+    set_tests_properties(python.page_in_cost.${name} PROPERTIES FIXTURES_REQUIRED wheel)
+  endforeach()
 endif()
 
 if(NOT missing)
