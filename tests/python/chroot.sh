@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# chroot.sh PROJECT WHEELS WORKDIR: installs the wheel in a fresh Debian that has pip, NumPy and QEMU alone, and types the page's first lines.
+# chroot.sh PROJECT WHEELS WORKDIR: installs the wheel in a fresh Debian that has pip, NumPy and QEMU alone, and types README's lines.
 set -euo pipefail
 
 project=$1 wheels=$2 work=$3
@@ -14,6 +14,6 @@ inside 'apt-get install -y --no-install-recommends qemu-system-x86' >"$work/qemu
 cp "$wheels"/xio-*.whl "$root/tmp/"
 inside 'pip install --break-system-packages --no-index /tmp/xio-*.whl' >"$work/pip.log" 2>&1 || { cat "$work/pip.log" && fail "pip install"; }
 inside '! command -v cc && ! command -v c++' || fail "this Debian has a compiler"
-{ sed '1,/^```python/d; /^```/,$d' "$project/docs/python.md"
+{ sed '1,/^```python/d; /^```/,$d' "$project/README.md"
   echo 'assert blocks.shape == (64, 512) and blocks.tobytes() == open("disk.img", "rb").read(64 * 512)'; } >"$root/tmp/lines.py"
-inside 'cd /tmp && head -c 1M /dev/urandom >disk.img && python3 lines.py' || fail "the page's lines"
+inside 'cd /tmp && head -c 1M /dev/urandom >disk.img && python3 lines.py' || fail "README's lines"
