@@ -23,6 +23,7 @@ must_fail() {
 page_in() { run page_in.py "$kernels/page_in.gfx942.co" --fill "$@"; }
 four=(emulated:size=8M emulated:size=8M emulated:size=8M emulated:size=8M)
 
+XIO_SLAB_KERNELS=$kernels/slab.gfx942.co run ../../tests/python/lmcache_slab.py "$examples"
 run gather.py qemu:image=disk.img "$kernels/gather.gfx942.co"
 if [ "$how" = small ]; then
   page_in --pages 640 --layers 8 "${four[@]}"

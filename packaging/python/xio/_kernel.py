@@ -89,14 +89,26 @@ class Kernel(Owner):
         Arguments: a Queue, a DriveSet, a Buffer (their addresses), an int (any integer type, or an address), None, and values of
         ctypes and NumPy. Waves may wait for each other only if all blocks run at once, which is not checked.
         """
+        table, _ = self._table(arguments)
+        needs = [one._native for one in arguments if isinstance(one, Owner)]
+        return Work(Native("work", "kernel_launch", self._place(), self.name.encode(), blocks, threads, lds, table,
+                           needs=needs))
+
+    def enqueue(self, stream: int, blocks: int, threads: int, *arguments: typing.Any, lds: int = 0) -> None:
+        """launch() on a stream of the program's own, behind the work that it has: a hipStream_t or cudaStream_t.
+
+        The stream tells of the end. Until then the caller keeps the kernel and all that it uses.
+        """
+        table, _ = self._table(arguments)
+        call("kernel_enqueue", self._place(), self.name.encode(), blocks, threads, lds, table, stream)
+
+    def _table(self, arguments):
+        """The addresses of arguments, and what they are the addresses of."""
         if self.types is not None and len(self.types) != len(arguments):
             raise TypeError(f"{self.name} takes {len(self.types)} arguments, not {len(arguments)}")
         types = self.types or (None,) * len(arguments)
         values = [_as_argument(value, kind) for value, kind in zip(arguments, types)]
-        table = (ctypes.c_void_p * (len(values) + 1))(*map(ctypes.addressof, values), None)
-        needs = [one._native for one in arguments if isinstance(one, Owner)]
-        return Work(Native("work", "kernel_launch", self._place(), self.name.encode(), blocks, threads, lds, table,
-                           needs=needs))
+        return (ctypes.c_void_p * (len(values) + 1))(*map(ctypes.addressof, values), None), values
 
     def __call__(self, blocks: int, threads: int, *arguments: typing.Any, lds: int = 0,
                  timeout: typing.Optional[float] = None) -> None:

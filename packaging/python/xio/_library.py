@@ -61,6 +61,7 @@ CALLS = {
     "module_load": (_int, [_pointer, _text, _size, _to]),
     "module_close": (None, [_pointer]),
     "kernel_launch": (_int, [_pointer, _text, _u32, _u32, _size, ctypes.POINTER(_pointer), _to]),
+    "kernel_enqueue": (_int, [_pointer, _text, _u32, _u32, _size, ctypes.POINTER(_pointer), _pointer]),
     "work_wait": (_int, [_pointer, _u32]),
     "work_close": (None, [_pointer]),
 }

@@ -345,8 +345,16 @@ int xio_kernel_launch(const xio_module* module, const char* kernel, uint32_t blo
     *work = nullptr;
     const std::shared_ptr<Program>& program = given(module, "module").program;
     auto made = std::unique_ptr<xio_work>(new xio_work{program, host::GpuWork(program->gpu())});
-    program->launch(&given(kernel, "kernel"), host::GpuGrid{blocks, threads, lds}, arguments, made->work);
+    program->launch(&given(kernel, "kernel"), host::GpuGrid{blocks, threads, lds}, arguments, made->work.stream());
     *work = made.release();
+    return int{XIO_HOST_OK};
+  });
+}
+int xio_kernel_enqueue(const xio_module* module, const char* kernel, uint32_t blocks, uint32_t threads, size_t lds,
+                       void** arguments, void* stream) {
+  return guarded([&] {
+    given(module, "module")
+        .program->launch(&given(kernel, "kernel"), host::GpuGrid{blocks, threads, lds}, arguments, stream);
     return int{XIO_HOST_OK};
   });
 }

@@ -168,6 +168,11 @@ XIO_HOST_CALL void xio_module_close(xio_module* module);
  *  @param arguments the address of each argument, in order */
 XIO_HOST_CALL int xio_kernel_launch(const xio_module* module, const char* kernel, uint32_t blocks, uint32_t threads,
                                     size_t lds, void** arguments, xio_work** work);
+/** Launches a kernel on a stream of the program's own, behind the work that it has, as xio_kernel_launch() does. The
+ *  stream tells of its end; until then nothing that it uses may be closed, nor the module.
+ *  @param stream a hipStream_t, cudaStream_t or CUstream of the module's GPU; null: the default one */
+XIO_HOST_CALL int xio_kernel_enqueue(const xio_module* module, const char* kernel, uint32_t blocks, uint32_t threads,
+                                     size_t lds, void** arguments, void* stream);
 /** Waits for the end of a kernel, at most so long. */
 XIO_HOST_CALL int xio_work_wait(xio_work* work, uint32_t milliseconds);
 /** Waits for a kernel that is still running, however long. */
