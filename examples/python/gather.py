@@ -3,11 +3,11 @@
 """gather.py SPEC [IMAGE]: a kernel reads scattered blocks into a tensor, and adds up each one's words; the CPU compares.
 
 The kernel is Triton's; without Triton it is that of gather.hip, whose code object IMAGE names."""
+import array
+import ctypes
 import pathlib
 import random
 import sys
-
-import numpy
 
 import xio
 
@@ -71,7 +71,7 @@ class Gather:
     def by_bitcode(self, gpu, image):
         """Launches the kernel of gather.hip."""
         kernel = xio.Kernel(image, "gather_sums", gpu=gpu)
-        size = (numpy.uint32(self.n), numpy.uint32(self.words))
+        size = (ctypes.c_uint32(self.n), ctypes.c_uint32(self.words))
         kernel(self.programs, self.n, *self.arguments, *size, timeout=300)
 
 
@@ -83,16 +83,17 @@ def main():
     gpu = xio.Gpu()
     with xio.Drive(spec, gpu) as drive:
         gather = Gather(drive, n, programs)
-        gather.table.numpy("int64")[:] = random.sample(range(drive.blocks), n * programs)
+        table = random.sample(range(drive.blocks), n * programs)
+        gather.table.memory.cast("q")[:] = array.array("q", table)
         if image:
             gather.by_bitcode(gpu, pathlib.Path(image[0]).read_bytes())
         else:
             gather.by_triton(gpu, compile_by_triton(gpu, n, gather.words, warps=2))
-        xio.check(gather.bad.numpy("uint32"))
+        xio.check(gather.bad.memory.cast("I"))
         block = drive.buffer(drive.block_bytes)
-        for lba, total in zip(gather.table.numpy("int64"), gather.sums.numpy("uint64")):
-            drive.read(int(lba), block)
-            if block.numpy("uint64").sum() != total:
+        for lba, total in zip(table, gather.sums.memory.cast("Q")):
+            drive.read(lba, block)
+            if sum(block.memory.cast("Q")) % (1 << 64) != total:
                 sys.exit(f"the sum of block {lba} is wrong")
     print(f"{gpu.target}: {n * programs} blocks gathered {'in plain C' if image else 'by Triton'}, all sums are right")
 

@@ -87,8 +87,21 @@ if(kernels AND NOT missing)
   if(NOT EXISTS ${python})
     set(no_triton "no triton (scripts/triton-env)")
   endif()
-  xio_register_tool_test("${no_triton}" NAME python.triton LABELS python machine qemu once nightly TIMEOUT 1800
-    COMMAND ${CMAKE_CURRENT_LIST_DIR}/triton.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${python} ${XIO_TESTS_BINARY_DIR}/played-gpu
-      gfx90a gfx942 sm_90)
-  set_tests_properties(python.triton PROPERTIES DEPENDS "python.package;python.chroot" FIXTURES_REQUIRED "wheel;abi-host")
+  set(run COMMAND ${CMAKE_CURRENT_LIST_DIR}/triton.sh run ${python} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/wheel
+    ${XIO_TESTS_BINARY_DIR}/played-gpu)
+  if(NOT no_triton)
+    xio_register_test(NAME python.triton.day LABELS python machine qemu once ${run} gfx942 1,8 64 2)
+    set_tests_properties(python.triton.day PROPERTIES FIXTURES_REQUIRED wheel)
+  endif()
+  set(gpus gfx90a gfx942 sm_90)
+  xio_register_tool_test("${no_triton}" NAME python.triton.build LABELS python once nightly TIMEOUT 1800
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/triton.sh build ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${gpus})
+  # Others use the wheel as it was.
+  set_tests_properties(python.triton.build PROPERTIES FIXTURES_SETUP triton FIXTURES_REQUIRED "wheel;abi-host" RESOURCE_LOCK build
+    DEPENDS "python.package;python.chroot;python.examples.small;python.examples.whole;python.triton.day")
+  foreach(gpu IN LISTS gpus)
+    xio_register_tool_test("${no_triton}" NAME python.triton.${gpu} LABELS python machine qemu once nightly TIMEOUT 3600
+      ${run} ${gpu} 1,2,4,8 16,32,64,128,256,512,1024 1,2,4,8)
+    set_tests_properties(python.triton.${gpu} PROPERTIES FIXTURES_REQUIRED triton)
+  endforeach()
 endif()

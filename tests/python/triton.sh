@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# triton.sh CMAKE BUILD PYTHON PLAYED GPU...: builds bitcode for GPUs and a wheel with it, and runs triton_sums.py with it on each GPU, which is
-# played. PYTHON has triton.
+# triton.sh build CMAKE BUILD GPU...: builds bitcode for GPUs, and a wheel with it.
+# triton.sh run PYTHON PROJECT WHEELS PLAYED GPU WARPS N PROGRAMS: runs triton_sums.py by the wheel, on a GPU that is played. PYTHON has
+# triton.
 set -euo pipefail
 
-cmake=$1 build=$2 python=$3 played=$4
-shift 4
-here=$(cd "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+if [ "$1" = build ]; then
+  cmake=$2 build=$3
+  shift 3
+  # NVIDIA's bitcode of the oldest GPU serves newer ones.
+  targets=("${@/sm_*/sm_70}")
+  "$cmake" --build "$build" --target "${targets[@]/#/bitcode-}"
+  exec "$cmake" --build "$build" --target wheel
+fi
+
+python=$2 project=$3 wheels=$4 played=$5 gpu=$6
+shift 6
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-# NVIDIA's bitcode of the oldest GPU serves newer ones.
-targets=("${@/sm_*/sm_70}")
-"$cmake" --build "$build" --target "${targets[@]/#/bitcode-}"
-"$cmake" --build "$build" --target wheel
-"$(dirname -- "$python")/pip" install --quiet --disable-pip-version-check --no-index --no-deps --target "$work/site" "$build"/wheel/xio-*.whl
-
+"$(dirname -- "$python")/pip" install --quiet --disable-pip-version-check --no-index --no-deps --target "$work/site" "$wheels"/xio-*.whl
 cd "$work"
-for gpu in "$@"; do
-  PYTHONPATH=$work/site LD_LIBRARY_PATH=$played XIO_PLAYED_GPU=$gpu "$python" -X faulthandler "$here/triton_sums.py"
-done
+PYTHONPATH=$work/site LD_LIBRARY_PATH=$played XIO_PLAYED_GPU=$gpu TRITON_DEFAULT_FP_FUSION=1 PYTHONDONTWRITEBYTECODE=1 \
+  "$python" -X faulthandler "$project/tests/python/triton_sums.py" "$project/examples/python" "$@"

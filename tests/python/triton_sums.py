@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""triton_sums.py: kernels of Triton, compiled and launched by the installed package, read blocks of QEMU's
-controller and add up each one's words. In a folder that may be written to, with a GPU, which may be played.
+"""triton_sums.py EXAMPLES WARPS N PROGRAMS: the kernel of EXAMPLES/gather.py, compiled by Triton and launched by the installed
+package, reads blocks of QEMU's controller and adds up each one's words, with each of so many warps, of blocks for a
+program and of programs ("1,2,4,8"). In a folder that may be written to, with a GPU, which may be played.
 
 The exit status is 77 where triton is not installed."""
+import array
+import itertools
 import os
 import random
-import struct
 import sys
 import tempfile
 
@@ -26,26 +28,10 @@ except ImportError as error:
 import xio
 import xio.triton as xt
 
-WORDS = 64  # of 8 bytes, in a block
+sys.path.insert(0, sys.argv[1])
+import gather  # pylint: disable=wrong-import-position
 
-
-@triton.jit
-def sums_of(queue, table, data, bus, pieces, told, bad, sums, N: tl.constexpr, WORDS: tl.constexpr):
-    program = tl.program_id(0)
-    i = program * N + tl.arange(0, N)
-    xt.store_piece(pieces, i, tl.load(table + i), bus + i.to(tl.int64) * (WORDS * 8), 1)
-    until = xt.deadline(queue, 100000000000)
-    status = xt.batch_once(queue, xt.READ, pieces + program * (N * 3), N, told + program * 2, until)
-    status |= xt.wait_count(queue, told + program * 2, N, until)
-    tl.store(bad + program, status)
-    total = tl.zeros([N], tl.int64)
-    for word in range(WORDS):
-        total += tl.load(data + i * WORDS + word, volatile=True)
-    tl.store(sums + i, total)
-
-
-SIGNATURE = {"queue": "i64", "table": "*i64", "data": "*i64", "bus": "i64", "pieces": "*i64", "told": "*i64",
-             "bad": "*i32", "sums": "*i64", "N": "constexpr", "WORDS": "constexpr"}
+BLOCK = 512
 
 
 @triton.jit
@@ -53,50 +39,56 @@ def wrong(queue, bad, N: tl.constexpr):
     tl.store(bad + tl.arange(0, N), xt.wait_count(queue, bad + tl.arange(0, N), 1, xt.deadline(queue, 1)))
 
 
-def build(gpu, function, signature, constants, warps=1):
-    kind = GPUTarget("hip", gpu.target, gpu.wave_size)
-    if not gpu.target.startswith("gfx"):
-        kind = GPUTarget("cuda", int(gpu.target.split("_")[1]), gpu.wave_size)
-    return triton.compile(ASTSource(function, signature=signature, constexprs=constants), target=kind,
-                          options={"num_warps": warps, "extern_libs": xt.extern_libs(gpu.target)})
+def refuse_a_tensor(gpu):
+    amd = gpu.target.startswith("gfx")
+    kind = GPUTarget("hip", gpu.target, gpu.wave_size) if amd else GPUTarget("cuda", int(gpu.target.split("_")[1]), 32)
+    try:
+        triton.compile(ASTSource(wrong, signature={"queue": "i64", "bad": "*i64", "N": "constexpr"}, constexprs={"N": 64}),
+                       target=kind, options={"num_warps": 1, "extern_libs": xt.extern_libs(gpu.target)})
+    except triton.CompilationError as error:
+        assert "one value for the program, not a tensor" in str(error.__cause__ or error), error
+    else:
+        sys.exit("a tensor is accepted where one value is wanted")
+
+
+def run(gpu, drive, image, made, n, programs):
+    """Launches, and compares every block, every sum, and the number of commands of each program."""
+    work = gather.Gather(drive, n, programs, depth=32)
+    work.bad.memory[:] = b"\xff" * work.bad.nbytes
+    blocks = random.Random(n).sample(range(len(image) // BLOCK), n * programs)
+    work.table.memory.cast("q")[:] = array.array("q", blocks)
+    work.by_triton(gpu, made)
+    xio.check(work.bad.memory.cast("I"))
+    for program, ended in enumerate(work.told.memory.cast("q")[::2]):
+        assert ended == n, f"program {program}: {ended} commands have ended, of {n}"
+    sums = work.sums.memory.cast("Q")
+    for i, block in enumerate(blocks):
+        words = image[block * BLOCK:(block + 1) * BLOCK]
+        assert work.data.memory[i * BLOCK:(i + 1) * BLOCK] == words, f"block {i} is not the drive's {block}"
+        assert sums[i] == sum(memoryview(words).cast("Q")) % (1 << 64), f"the sum of block {i}"
 
 
 def main():
     gpu = xio.Gpu()
-    try:
-        build(gpu, wrong, {"queue": "i64", "bad": "*i64", "N": "constexpr"}, {"N": 64})
-        sys.exit("a tensor is accepted where one value is wanted")
-    except triton.CompilationError as error:
-        assert "one value for the program, not a tensor" in str(error.__cause__ or error), error
-
-    image = random.Random(3).randbytes(1 << 20)
+    refuse_a_tensor(gpu)
+    image = random.Random(3).randbytes(8 << 20)
     with open("disk.img", "wb") as file:
         file.write(image)
     drive = xio.Drive("qemu:image=disk.img", gpu)
-    queue = drive.queue(32)
-    for warps, n, programs in ((1, 128, 2), (4, 256, 2), (8, 16, 4)):
-        made = build(gpu, sums_of, SIGNATURE, {"N": n, "WORDS": WORDS}, warps)
+    every_warps, every_n, every_programs = ([int(one) for one in text.split(",")] for text in sys.argv[2:])
+    count = 0
+    for warps, n in itertools.product(every_warps, every_n):
+        made = gather.compile_by_triton(gpu, n, BLOCK // 8, warps)
         # Waves seldom overtake each other so far that pieces are not there yet.
         code = made.asm["amdgcn" if gpu.target.startswith("gfx") else "ptx"]
         assert warps == 1 or "s_barrier" in code or "bar.sync" in code, "no barrier before the batch"
-        count = n * programs
-        data, table, sums = drive.buffer(count * 512), drive.buffer(count * 8), drive.buffer(count * 8)
-        pieces, told, bad = drive.buffer(count * 24), drive.buffer(programs * 16), drive.buffer(programs * 4)
-        bad.memory[:] = b"\xff" * bad.nbytes
-        blocks = random.Random(warps).sample(range(len(image) // 512), count)
-        table.memory[:] = struct.pack(f"<{count}q", *blocks)
-        kernel = xio.Kernel(made.asm["hsaco" if gpu.target.startswith("gfx") else "ptx"], made.metadata.name, gpu=gpu)
-        # Behind its own arguments Triton has two addresses of memory that this kernel does not use.
-        kernel(programs, warps * gpu.wave_size, queue, table, data, data.bus, pieces, told, bad, sums, None, None,
-               lds=made.metadata.shared, timeout=300)
-        xio.check(bad.memory.cast("I"))
-        assert struct.unpack_from("<q", told.memory)[0] == n, "not every piece has ended, or more than these"
-        for i, block in enumerate(blocks):
-            words = image[block * 512:(block + 1) * 512]
-            assert data.memory[i * 512:(i + 1) * 512] == words, f"block {i} is not the drive's {block}"
-            total = sum(struct.unpack(f"<{WORDS}q", words))
-            assert (sums.memory.cast("q")[i] - total) % (1 << 64) == 0, f"the sum of block {i}"
-        print(f"{gpu.target}: {programs} programs of {warps} warps, {n} blocks each: ok", flush=True)
+        for programs in every_programs:
+            try:
+                run(gpu, drive, image, made, n, programs)
+            except (AssertionError, xio.Error) as error:
+                sys.exit(f"{gpu.target}: {programs} programs of {warps} warps, {n} blocks each: {error}")
+            count += 1
+    print(f"{gpu.target}: {count} shapes, each block and sum right, each by one command", flush=True)
 
 
 if __name__ == "__main__":
