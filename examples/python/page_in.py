@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""page_in.py IMAGE SPEC...: a kernel fetches the pages of a KV cache that lie scattered on drives, layer by layer, and uses
-each layer as soon as it is there; the CPU compares every page.
+"""page_in.py IMAGE SPEC...: a kernel fetches the pages of a KV cache that lie scattered on drives, layer by layer, and
+uses each layer as soon as it is there; the CPU compares every page.
 
-IMAGE is the code object of page_in.hip. Pages go to the cache whole (PRPs), or with --sgl their keys and values to different
-halves of it. With several drives their transports must map memory: QEMU's cannot."""
+IMAGE is the code object of page_in.hip. Pages go to the cache whole (PRPs), or with --sgl their keys and values to
+different halves of it. With several drives their transports must map memory: QEMU's cannot."""
 import argparse
 import ctypes
 import pathlib
@@ -66,7 +66,9 @@ def compare(drives, cache, pages, wanted):
     for which, lba, slot, layer in pages:
         drives.drives[which].read(lba, buffers[which])
         good = bytes(buffers[which].memory)
-        at = (slot * half, wanted.pages * half + slot * half) if wanted.sgl else (slot * 2 * half, slot * 2 * half + half)
+        at = (slot * 2 * half, slot * 2 * half + half)
+        if wanted.sgl:
+            at = (slot * half, wanted.pages * half + slot * half)
         if bytes(cache.memory[at[0]:at[0] + half]) + bytes(cache.memory[at[1]:at[1] + half]) != good:
             sys.exit(f"slot {slot} does not hold the page at block {lba} of drive {which}")
         sums[layer] += sum(struct.unpack_from("<Q", good, place)[0] for place in (0, half))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""lmcache_slab.py EXAMPLES [LMCACHE]: the backend of examples/python/lmcache_xio.py moves a tensor's bytes on streams of a played
-GPU, against QEMU's controller and the emulated one.
+"""lmcache_slab.py EXAMPLES [LMCACHE]: the backend of examples/python/lmcache_xio.py moves a tensor's bytes on streams
+of a played GPU, against QEMU's controller and the emulated one.
 
-Without torch: its place is taken by an empty module. LMCACHE is a folder with LMCache's package, whose base classes are used;
-without it, so are their names."""
+An empty module takes the place of torch. LMCACHE is a folder with LMCache's package, whose base classes are used;
+without it, classes of the same names."""
 import abc
 import contextlib
 import ctypes

@@ -192,7 +192,8 @@ class Emulated(unittest.TestCase):
         self.raises("error", "blocks of one size", xio.DriveSet, ["emulated:lba=4096", "emulated"])
         self.raises("error", "at least one drive", xio.DriveSet, [])
         self.raises("error", "stripe_blocks = 3", xio.DriveSet, ["emulated"], stripe_blocks=3)
-        with xio.DriveSet(["emulated:size=8M", "emulated:size=8M,fail=read-281"]) as drives, drives.buffer(8192) as buffer:
+        with xio.DriveSet(["emulated:size=8M", "emulated:size=8M,fail=read-281"]) as drives:
+            buffer = drives.buffer(8192)
             drives.read(0, buffer, 8)
             self.raises("read_error", "unrecovered read error", drives.read, 0, buffer)
 

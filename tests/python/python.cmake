@@ -100,7 +100,7 @@ if(kernels AND NOT missing)
   set_tests_properties(python.triton.build PROPERTIES FIXTURES_SETUP triton FIXTURES_REQUIRED "wheel;abi-host" RESOURCE_LOCK build
     DEPENDS "python.package;python.chroot;python.examples.small;python.examples.whole;python.triton.day")
   foreach(gpu IN LISTS gpus)
-    xio_register_tool_test("${no_triton}" NAME python.triton.${gpu} LABELS python machine qemu once nightly TIMEOUT 3600
+    xio_register_tool_test("${no_triton}" NAME python.triton.${gpu} LABELS python machine qemu once nightly TIMEOUT 14400
       ${run} ${gpu} 1,2,4,8 16,32,64,128,256,512,1024 1,2,4,8)
     set_tests_properties(python.triton.${gpu} PROPERTIES FIXTURES_REQUIRED triton)
   endforeach()

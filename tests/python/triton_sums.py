@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""triton_sums.py EXAMPLES WARPS N PROGRAMS: the kernel of EXAMPLES/gather.py, compiled by Triton and launched by the installed
-package, reads blocks of QEMU's controller and adds up each one's words, with each of so many warps, of blocks for a
+"""triton_sums.py EXAMPLES WARPS N PROGRAMS: the kernel of EXAMPLES/gather.py, compiled by Triton and launched by the
+installed package, reads blocks of QEMU's controller and adds up each one's words, with each of so many warps, of blocks for a
 program and of programs ("1,2,4,8"). In a folder that may be written to, with a GPU, which may be played.
 
 The exit status is 77 where triton is not installed."""
@@ -32,6 +32,7 @@ sys.path.insert(0, sys.argv[1])
 import gather  # pylint: disable=wrong-import-position
 
 BLOCK = 512
+PATIENCE = 900  # seconds: the model of a GPU is slow, and a machine may do other things
 
 
 @triton.jit
@@ -43,8 +44,8 @@ def refuse_a_tensor(gpu):
     amd = gpu.target.startswith("gfx")
     kind = GPUTarget("hip", gpu.target, gpu.wave_size) if amd else GPUTarget("cuda", int(gpu.target.split("_")[1]), 32)
     try:
-        triton.compile(ASTSource(wrong, signature={"queue": "i64", "bad": "*i64", "N": "constexpr"}, constexprs={"N": 64}),
-                       target=kind, options={"num_warps": 1, "extern_libs": xt.extern_libs(gpu.target)})
+        source = ASTSource(wrong, signature={"queue": "i64", "bad": "*i64", "N": "constexpr"}, constexprs={"N": 64})
+        triton.compile(source, target=kind, options={"num_warps": 1, "extern_libs": xt.extern_libs(gpu.target)})
     except triton.CompilationError as error:
         assert "one value for the program, not a tensor" in str(error.__cause__ or error), error
     else:
@@ -57,7 +58,7 @@ def run(gpu, drive, image, made, n, programs):
     work.bad.memory[:] = b"\xff" * work.bad.nbytes
     blocks = random.Random(n).sample(range(len(image) // BLOCK), n * programs)
     work.table.memory.cast("q")[:] = array.array("q", blocks)
-    work.by_triton(gpu, made)
+    work.by_triton(gpu, made, timeout=3 * PATIENCE)
     xio.check(work.bad.memory.cast("I"))
     for program, ended in enumerate(work.told.memory.cast("q")[::2]):
         assert ended == n, f"program {program}: {ended} commands have ended, of {n}"
@@ -78,7 +79,7 @@ def main():
     every_warps, every_n, every_programs = ([int(one) for one in text.split(",")] for text in sys.argv[2:])
     count = 0
     for warps, n in itertools.product(every_warps, every_n):
-        made = gather.compile_by_triton(gpu, n, BLOCK // 8, warps)
+        made = gather.compile_by_triton(gpu, n, BLOCK // 8, warps, PATIENCE)
         # Waves seldom overtake each other so far that pieces are not there yet.
         code = made.asm["amdgcn" if gpu.target.startswith("gfx") else "ptx"]
         assert warps == 1 or "s_barrier" in code or "bar.sync" in code, "no barrier before the batch"
