@@ -63,6 +63,7 @@ std::string command_set_name(xio::nvme::CommandSet one) {
     case xio::nvme::CommandSet::nvm: return "NVM";
     case xio::nvme::CommandSet::key_value: return "key value";
     case xio::nvme::CommandSet::zoned: return "zoned";
+    case xio::nvme::CommandSet::every: break;  // of commands, not of namespaces
   }
   return "command set " + std::to_string(static_cast<unsigned>(one));
 }

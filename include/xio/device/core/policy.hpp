@@ -80,6 +80,7 @@ struct Policy<> {
   static constexpr bool inbound_in_order = true;   ///< data is visible with its completion; else waits flush inbound
   static constexpr bool in_gpu_memory = false;     ///< rings, records and data lie in the memory of the kernel's GPU
   static constexpr bool in_host_memory = false;    ///< completions or data are said to lie in host memory
+  static constexpr bool key_values = false;        ///< of a namespace that stores values under keys: nvme::kv::Queue
   static constexpr bool keeps_receives = true;     ///< a receive is not posted over an unread result
   static constexpr uint32_t ring_every = 16;       ///< with Ringing::deferred: maximum number of unannounced entries
   static constexpr uint32_t most_doorbells = 8;    ///< doorbells of one call; then others may take over
@@ -100,7 +101,17 @@ struct Unchecked : Trusting {
 namespace detail {
 
 /// Property that a tag sets; a policy has at most one tag per property.
-enum class TagKind { ringing, publication, notifications, slots, receives, placement, doorbell, gpu_memory };
+enum class TagKind {
+  ringing,
+  publication,
+  notifications,
+  slots,
+  receives,
+  placement,
+  doorbell,
+  gpu_memory,
+  key_values
+};
 
 template <class T, class = void>
 constexpr bool is_tag = false;

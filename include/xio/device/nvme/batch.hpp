@@ -14,11 +14,17 @@ namespace nvme {
 
 namespace detail {
 
+/// Whether queues of `Policy` take pieces for operations of this type: Opcode, or KvOpcode.
+template <class Policy, class Operation>
+constexpr bool takes_batches = !Policy::key_values;
+template <class Policy>
+constexpr bool takes_batches<Policy, KvOpcode> = Policy::key_values;
+
 /// Stores and publishes the entries of a claim, one per piece. With `Check`, which is for queues that are not shared
 /// (their claims can be dropped before publication), a refused piece makes it publish nothing and return the reason.
-template <bool Check, class Engine, Sharing S>
-XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, protocol::Claim claim, Opcode operation,
-                                        const Piece* pieces, Notification* notification) {
+template <bool Check, class Engine, Sharing S, class Operation, class Piece>
+XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, protocol::Claim claim,
+                                        Operation operation, const Piece* pieces, Notification* notification) {
   static_assert(!Check || !is_shared<S>, "a claim of a shared queue must be published");
   const QueueHandle& q = engine.handle();
   const uint32_t lanes = group.lanes();
@@ -45,10 +51,12 @@ XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, pr
 }
 
 /// Queue::submit_batch().
-template <class Engine, Sharing S, class Until>
-XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
+template <class Engine, Sharing S, class Operation, class Piece, class Until>
+XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Operation operation, const Piece* pieces,
                                      uint32_t count, Until until, Notification* notification) {
   constexpr bool checks = Engine::Policy::argument_checks;
+  // check: command set, of pieces
+  if (!takes_batches<typename Engine::Policy, Operation>) return Token::refused(Status::unsupported);
   // check: queue in GPU memory, of pieces
   if (!is_placed_for<typename Engine::Policy>(engine.handle().gpu_memory)) return Token::refused(Status::unsupported);
   // check: the lanes agree
@@ -74,9 +82,11 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opcod
 }
 
 /// Queue::transfer().
-template <class Engine, Sharing S>
-XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Opcode operation, const Piece* pieces,
+template <class Engine, Sharing S, class Operation, class Piece>
+XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Operation operation, const Piece* pieces,
                                   uint32_t count, Deadline until, Notification& progress) {
+  // check: command set, of a transfer
+  if (!takes_batches<typename Engine::Policy, Operation>) return Status::unsupported;
   // check: queue in GPU memory, of a transfer
   if (!is_placed_for<typename Engine::Policy>(engine.handle().gpu_memory)) return Status::unsupported;
   if constexpr (Engine::Policy::argument_checks) {

@@ -82,7 +82,7 @@ XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, con
   // Tested before tickets are claimed, so that a refused command leaves no trace.
   const RehearsedList list{q.lists ? q.list_bytes : 0};
   const bool splits = splittable(command);
-  const uint32_t most = most_blocks(command, q);
+  const uint32_t most = splits ? most_blocks(command, q) : ~0u;
   DataPointer ignored;
   Status fault;
   uint64_t offset = 0;
@@ -125,9 +125,9 @@ XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operatio
   return checked;
 }
 
-/// check_piece() of a batch, shared among the lanes of `group`.
-template <Sharing S>
-XIO_DEVICE Status check_pieces(const QueueHandle& q, Group<S> group, Opcode operation, const Piece* pieces,
+/// check_piece() of a batch, shared among the lanes of `group`. Pieces of other types bring a check_piece() of theirs.
+template <Sharing S, class Operation, class Piece>
+XIO_DEVICE Status check_pieces(const QueueHandle& q, Group<S> group, Operation operation, const Piece* pieces,
                                uint32_t count) {
   const RehearsedList list{q.list_bytes};
   const uint32_t lanes = group.lanes();

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Properties of a command that the submission path needs: whether it addresses blocks, whether it may be split,
-/// its data size, and the controller's limits for it.
+/// @brief Properties of a command that the submission path needs: its command set, whether it addresses blocks, whether
+/// it may be split, its data size, and the controller's limits for it.
 
 #include <xio/device/nvme/handle.hpp>
 #include <xio/vendors/nvme/encode.hpp>
@@ -13,6 +13,20 @@ XIO_NAMESPACE_BEGIN
 namespace nvme {
 /// @addtogroup kernel_nvme
 /// @{
+
+/// Whether queues of `Policy` have the command: it is of the command set of their namespaces, or of each one. Nothing
+/// of it is left in a kernel whose commands come from builders, but for queues of key-value namespaces.
+template <class Policy>
+XIO_DEVICE_INLINE constexpr bool is_offered(const CommandWords& command, [[maybe_unused]] const QueueHandle& queue) {
+  if constexpr (!Policy::argument_checks) {
+    return true;
+  } else if constexpr (Policy::key_values) {
+    const bool stores_values = queue.command_set == static_cast<uint32_t>(CommandSet::key_value);
+    return stores_values && (command.set == CommandSet::key_value || command.set == CommandSet::every);
+  } else {
+    return command.set != CommandSet::key_value;
+  }
+}
 
 /// Whether the command addresses a range of logical blocks.
 XIO_DEVICE_INLINE constexpr bool addresses_blocks(const CommandWords& command) {
@@ -56,7 +70,8 @@ XIO_DEVICE_INLINE constexpr uint32_t most_blocks(const CommandWords& command, co
 XIO_DEVICE_INLINE constexpr bool fits_whole(const CommandWords& command, uint64_t bytes, const QueueHandle& queue) {
   uint32_t most = queue.max_bytes;
   if (command.named == Blocks::zone && queue.append_bytes != 0) most = queue.append_bytes;
-  const bool has_ranges = command.opcode() == static_cast<uint8_t>(Opcode::dataset_management);
+  const bool has_ranges =
+      command.set == CommandSet::nvm && command.opcode() == static_cast<uint8_t>(Opcode::dataset_management);
   if (has_ranges && queue.dsm_ranges != 0 && (command.cdw10 & 0xff) >= queue.dsm_ranges) return false;
   if (counts_blocks(command) && command.data != 0 && most_blocks(command, queue) == 0) return false;
   if (addresses_blocks(command) && command.data == 0) return command.last_block < most_blocks(command, queue);

@@ -101,6 +101,8 @@ class DriveSet {
     if (!addresses_blocks(command) || !set_.in_one_stripe(command.lba(), command.blocks())) {
       result.token = Token::refused(Status::invalid_argument);
     }
+    // check: command set, of a set of drives
+    if (!is_offered<Policy>(command, *set_.queues)) result.token = Token::refused(Status::unsupported);
     const DriveAddress where = set_.locate(command.lba());
     result.queue = where.drive * set_.queues_per_drive + lane_queue_;
     bool pending = result.token.status.is_ok();

@@ -77,6 +77,10 @@ struct QueueHandle {
 
   uint32_t abi;           ///< XIO_ABI_NUMBER of the side that filled the handle
   uint32_t handle_bytes;  ///< sizeof(QueueHandle) on that side
+
+  /// CommandSet of the namespace. One without blocks has max_blocks 0 and namespace_blocks 1, so that
+  /// nvme::Queue refuses commands with blocks too.
+  uint32_t command_set;
 };
 
 /// Whether both sides were compiled against the same layout. A kernel may check this once.

@@ -259,6 +259,8 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
     token.status = check(q, command, call.pages);
     // check: data in GPU memory, of commands
     if (!is_placed<typename Engine::Policy>(call.pages)) token.status = Status::unsupported;
+    // check: command set
+    if (!is_offered<typename Engine::Policy>(command, q)) token.status = Status::unsupported;
     entries = token.status.is_ok() ? 1 : 0;
     const bool split = group.any(token.status.is_ok() && is_long(q, command));
     if (XIO_UNLIKELY(split)) {
@@ -337,7 +339,8 @@ XIO_DEVICE_INLINE Token submit(const Engine& engine, Group<S> group, const Comma
   using Call = Submission<Pages, Until, Telemetry>;
   // check: queue in GPU memory, of commands
   if (!is_placed_for<typename Engine::Policy>(engine.handle().gpu_memory)) return Token::refused(Status::unsupported);
-  if constexpr (Engine::Policy::argument_checks && S == Sharing::thread) {
+  // Commands without blocks are not plain.
+  if constexpr (Engine::Policy::argument_checks && S == Sharing::thread && !Engine::Policy::key_values) {
     Token token;
     if (XIO_LIKELY(post_plain(engine, group, Call{command, pages, until, notification, telemetry}, token)))
       return token;

@@ -375,6 +375,7 @@ class Queue {
     return submit(command(operation).range(lba, data.length >> handle().block_shift), data, until, options);
   }
 
+ protected:
   QueueEngine<S, Policy, Holder> engine_;
 };
 

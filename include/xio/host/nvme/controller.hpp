@@ -111,7 +111,8 @@ class NvmeController {
 
     const std::lock_guard<std::mutex> lock(state_->mutex);
     if (options.shadow_doorbells) enable_shadow_locked(options.allocate_record);
-    const std::vector<uint32_t> candidates = free_qids(options.qid);
+    const auto uses = [&](uint32_t qid) { return state_->uses(qid); };
+    const std::vector<uint32_t> candidates = detail::free_qids(state_->ids, options.qid, uses);
     for (const uint32_t qid : candidates) {
       auto pair = std::make_unique<detail::QueuePair>(state_, qid, options, plan, names, stamp);
       try {
@@ -179,6 +180,16 @@ class NvmeController {
   /// @snippet host.cpp active_namespaces
   NamespaceInfo identify_namespace(uint32_t nsid) const {
     return {IdentifyPage(fetch_page(nvme::identify_namespace(nsid), nvme::identify_bytes)), nsid};
+  }
+  /// Capacity and limits of a namespace that stores values under keys. Throws AdminError for others, and without
+  /// ControllerOptions::all_command_sets.
+  /// @snippet key_value.cpp namespace
+  KeyValueInfo identify_key_values(uint32_t nsid) const {
+    nvme::IdentifyRequest request;
+    request.cns = nvme::Cns::namespace_of_command_set;
+    request.nsid = nsid;
+    request.command_set = nvme::CommandSet::key_value;
+    return {IdentifyPage(fetch_page(nvme::identify(request), nvme::identify_bytes)), nsid};
   }
   /// Command set of a namespace. A zoned namespace is recognised reliably only with
   /// ControllerOptions::all_command_sets.
@@ -344,36 +355,27 @@ class NvmeController {
     return page;
   }
 
+  NamespaceInfo with_blocks(const std::string& name, uint32_t nsid) const {
+    try {
+      return identify_namespace(nsid);
+    } catch (const AdminError& refusal) {
+      if (refusal.code() != nvme::sc::invalid_command_set) throw;
+      throw Error(name + " has no blocks; set ControllerOptions::all_command_sets to use values under keys");
+    }
+  }
+
   NamespaceInfo namespace_for_queue(const QueueOptions& wanted) const {
     const uint32_t nsid = wanted.nsid;
     const std::string name = "namespace " + std::to_string(nsid);
     if (nsid > info().view().nn())
       throw Error(name + " does not exist; the highest is " + std::to_string(info().view().nn()));
-    const NamespaceInfo names = identify_namespace(nsid);
+    if (state_->options.all_command_sets && command_set(nsid) == nvme::CommandSet::key_value)
+      return detail::without_blocks();
+    const NamespaceInfo names = with_blocks(name, nsid);
     if (names.blocks == 0) throw Error(name + " is not active; active_namespaces() lists the active ones");
     if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has an unsupported block size");
     if (names.metadata_bytes != 0) detail::check_metadata(name, names, wanted);
     return names;
-  }
-
-  /// Queue identifiers to try, in this order; not empty.
-  std::vector<uint32_t> free_qids(uint32_t wanted) const {
-    const QueueIds& ids = state_->ids;
-    if (wanted != 0) {
-      if (wanted < ids.first || wanted > ids.last)
-        throw Error("queue " + std::to_string(wanted) + " is out of range; the controller granted " +
-                    (ids.first == 1 ? std::to_string(ids.count()) + " queue pairs"
-                                    : "queues " + std::to_string(ids.first) + " to " + std::to_string(ids.last)));
-      if (state_->uses(wanted)) throw Error("queue " + std::to_string(wanted) + " exists already");
-      return {wanted};
-    }
-    std::vector<uint32_t> free;
-    for (uint32_t qid = ids.first; qid <= ids.last; ++qid)
-      if (!state_->uses(qid)) free.push_back(qid);
-    if (ids.from_top) std::reverse(free.begin(), free.end());
-    if (free.empty())
-      throw Error("all " + std::to_string(ids.count()) + " queue pairs that the controller granted are in use");
-    return free;
   }
 
   void enable_shadow_locked(const QueueOptions::Allocate& allocate = {}) {

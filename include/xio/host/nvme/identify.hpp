@@ -108,6 +108,8 @@ struct NamespaceInfo {
   uint32_t metadata_bytes = 0;   ///< per block
   bool extended_blocks = false;  ///< metadata is interleaved with each block's data, not separate
   uint32_t protection_type = 0;  ///< end-to-end protection type 1 to 3; 0: none
+  /// As of queues: NVM, but for namespaces that store values under keys. Those have no blocks: see KeyValueInfo.
+  nvme::CommandSet command_set = nvme::CommandSet::nvm;
 
   NamespaceInfo() = default;
   NamespaceInfo(const IdentifyPage& from, uint32_t number) : page(from), nsid(number) {
@@ -121,6 +123,29 @@ struct NamespaceInfo {
   }
 
   nvme::IdentifyNamespace view() const { return {page.data()}; }
+};
+
+/// Identify Namespace of the Key Value Command Set: the fields that the library uses; view() gives all others.
+struct KeyValueInfo {
+  IdentifyPage page;
+  uint32_t nsid = 0;
+  uint64_t capacity_bytes = 0;  ///< of keys and values
+  uint64_t used_bytes = 0;
+  uint32_t longest_key = 0;    ///< bytes; this and the following of the first format
+  uint32_t longest_value = 0;  ///< bytes
+  uint32_t most_keys = 0;      ///< 0: no limit
+
+  KeyValueInfo() = default;
+  KeyValueInfo(const IdentifyPage& from, uint32_t number) : page(from), nsid(number) {
+    const nvme::IdentifyNamespaceKeyValue data = view();
+    capacity_bytes = data.nsze();
+    used_bytes = data.nuse();
+    longest_key = data.format().longest_key();
+    longest_value = data.format().longest_value();
+    most_keys = data.format().most_keys();
+  }
+
+  nvme::IdentifyNamespaceKeyValue view() const { return {page.data()}; }
 };
 
 /// Returns the command set named by a namespace's identification descriptors (CNS 03h); NVM if they name none. A

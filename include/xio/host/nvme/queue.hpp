@@ -17,6 +17,7 @@
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/controller_state.hpp>
 #include <xio/host/nvme/queue_plan.hpp>
+#include <xio/host/nvme/queue_setup.hpp>
 #include <xio/vendors/nvme/encode_admin.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -37,10 +38,7 @@ class QueuePair final : public QueueRecord {
         options_(options),
         plan_(plan),
         limits_(state_->info.limits),
-        namespace_blocks_(names.blocks),
-        block_shift_(names.block_shift),
-        metadata_bytes_(names.metadata_bytes),
-        only_protection_(names.protection_type != 0 && names.metadata_bytes == protection_bytes),
+        format_(names),
         namespace_(names, stamp),
         doorbells_(reach_doorbells()) {
     if (!options_.allocate_rings) options_.allocate_rings = from_transport();
@@ -117,8 +115,6 @@ class QueuePair final : public QueueRecord {
   ControllerState& state() const { return *state_; }
 
  private:
-  static constexpr uint32_t protection_bytes = 8;
-
   QueueOptions::Allocate from_transport() const {
     return [state = state_.get()](size_t bytes, size_t alignment) {
       return state->transport().allocate(bytes, alignment);
@@ -249,21 +245,8 @@ class QueuePair final : public QueueRecord {
     handle.cq_mask = plan_.cq_entries - 1;
     handle.slot_mask = plan_.slots - 1;
     handle.depth = plan_.depth;
-    // Without a buffer the controller would use bus address 0 for metadata.
-    handle.max_blocks = metadata_bytes_ != 0 ? 0 : plan_.max_blocks;
-    handle.metadata_blocks = plan_.max_blocks;
-    handle.protection_blocks = only_protection_ ? plan_.max_blocks : 0;
-    handle.max_bytes = plan_.max_bytes;
-    handle.append_bytes = plan_.append_bytes;
-    handle.verify_blocks = plan_.verify_blocks;
-    handle.write_zeroes_blocks = plan_.write_zeroes_blocks;
-    handle.uncorrectable_blocks = plan_.uncorrectable_blocks;
-    handle.dsm_ranges = limits_.dsm_ranges;
-    handle.dsm_range_blocks = limits_.dsm_range_blocks;
-    handle.dsm_blocks = limits_.dsm_blocks;
+    set_limits(handle, format_, plan_, limits_);
     handle.nsid = options_.nsid;
-    handle.namespace_blocks = namespace_blocks_;
-    handle.block_shift = block_shift_;
     handle.page_shift = state_->page_shift;
     handle.flush_bus = options_.flush_bus;
     handle.clock_hz = options_.clock_hz;
@@ -296,10 +279,7 @@ class QueuePair final : public QueueRecord {
   QueueOptions options_;
   QueuePlan plan_;
   CommandLimits limits_;
-  uint64_t namespace_blocks_;
-  uint32_t block_shift_;
-  uint32_t metadata_bytes_;
-  bool only_protection_;  // the metadata is protection information, which the controller can generate
+  QueueFormat format_;
   WatchedNamespace namespace_;
   std::shared_ptr<void> doorbells_;  // gives a GPU access to them
   DmaBuffer sq_, cq_, lists_, state_memory_, slots_, failures_, notifications_, sq_pages_, cq_pages_;

@@ -103,6 +103,9 @@ struct CommandWords {
   uint32_t last_block = 0;             ///< logical blocks - 1; 0 for commands without a range of blocks
   uint32_t data = data_size::unknown;  ///< bytes that the device moves, 0: none; or one of namespace data_size
   Blocks named = Blocks::unsaid;       ///< whether lba() and blocks() mean anything
+  /// Command set that gives the opcode its meaning: a queue refuses commands of another one.
+  CommandSet set = CommandSet::nvm;
+  uint8_t unused[3] = {0, 0, 0};  ///< a compiler may load and compare the whole word
 
   XIO_HOST_DEVICE constexpr uint8_t opcode() const { return static_cast<uint8_t>(cdw0); }
   /// First logical block.
@@ -219,6 +222,13 @@ struct CommandSetters : CommandWords {
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived moves(uint32_t bytes) const {
     Derived changed = self();
     changed.data = bytes;
+    return changed;
+  }
+  /// Command set of an opcode that command() takes for one of the NVM Command Set, as of vendors' commands for other
+  /// namespaces.
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived of_set(CommandSet value) const {
+    Derived changed = self();
+    changed.set = value;
     return changed;
   }
   /// Raw command dword 2, 3 or 10 to 15, for fields without a setter. Other numbers have no effect. Dwords 10 to 13 may
@@ -353,7 +363,7 @@ XIO_DEVICE constexpr Command zone_append(uint64_t zone_lba, uint32_t blocks) {
 }
 /// Makes data of all previously completed writes non-volatile.
 /// @snippet commands.cpp flush
-XIO_DEVICE constexpr Command flush() { return command(Opcode::flush).starts_at(0); }
+XIO_DEVICE constexpr Command flush() { return command(Opcode::flush).starts_at(0).of_set(CommandSet::every); }
 
 /// Applies attributes (namespace dsm) to 1 to 256 ranges; the data is an array of DsmRange.
 /// @snippet commands.cpp dataset_management

@@ -78,6 +78,7 @@ XIO_DEVICE constexpr Command zone_management_receive(const ZoneReceiveRequest& r
 /// @snippet commands.cpp reservation
 XIO_DEVICE constexpr Command reservation_register(uint32_t action, bool ignore_key = false, uint32_t persist = 0) {
   return command(Opcode::reservation_register)
+      .of_set(CommandSet::every)
       .dword(10, persist << 30 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7))
       .moves(16);
 }
@@ -87,6 +88,7 @@ XIO_DEVICE constexpr Command reservation_register(uint32_t action, bool ignore_k
 /// @snippet commands.cpp reservation
 XIO_DEVICE constexpr Command reservation_acquire(uint32_t action, uint32_t type, bool ignore_key = false) {
   return command(Opcode::reservation_acquire)
+      .of_set(CommandSet::every)
       .dword(10, (type & 0xff) << 8 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7))
       .moves(16);
 }
@@ -95,6 +97,7 @@ XIO_DEVICE constexpr Command reservation_acquire(uint32_t action, uint32_t type,
 /// @snippet commands.cpp reservation
 XIO_DEVICE constexpr Command reservation_release(uint32_t action, uint32_t type, bool ignore_key = false) {
   return command(Opcode::reservation_release)
+      .of_set(CommandSet::every)
       .dword(10, (type & 0xff) << 8 | static_cast<uint32_t>(ignore_key) << 3 | (action & 7))
       .moves(8);
 }
@@ -103,6 +106,7 @@ XIO_DEVICE constexpr Command reservation_release(uint32_t action, uint32_t type,
 /// @snippet commands.cpp reservation_report
 XIO_DEVICE constexpr Command reservation_report(uint32_t bytes, bool extended = false) {
   return command(Opcode::reservation_report)
+      .of_set(CommandSet::every)
       .dword(10, detail::last_dword(bytes))
       .dword(11, static_cast<uint32_t>(extended))
       .moves(detail::data_of_dwords(bytes));
@@ -113,6 +117,7 @@ XIO_DEVICE constexpr Command reservation_report(uint32_t bytes, bool extended = 
 /// @snippet commands.cpp io_management
 XIO_DEVICE constexpr Command io_management_receive(uint32_t operation, uint32_t specific, uint32_t bytes) {
   return command(Opcode::io_management_receive)
+      .of_set(CommandSet::every)
       .dword(10, specific << 16 | (operation & 0xff))
       .dword(11, detail::last_dword(bytes))
       .moves(detail::data_of_dwords(bytes));
@@ -124,6 +129,7 @@ XIO_DEVICE constexpr Command io_management_receive(uint32_t operation, uint32_t 
 XIO_DEVICE constexpr Command io_management_send(uint32_t operation, uint32_t specific) {
   operation &= 0xff;
   return command(Opcode::io_management_send)
+      .of_set(CommandSet::every)
       .dword(10, specific << 16 | operation)
       .moves(operation == 0   ? 0
              : operation == 1 ? 2 * ((specific & 0xffff) + 1)

@@ -105,6 +105,32 @@ struct IdentifyControllerZoned {
   XIO_HOST_DEVICE constexpr uint8_t zasl() const { return page[0]; }  ///< Zone Append, units; 0: as MDTS
 };
 
+/// Identify Namespace of the Key Value Command Set (CNS 05h, CSI 01h; Key Value Command Set Specification 1.0, section
+/// 4.1.5.1).
+struct IdentifyNamespaceKeyValue {
+  const uint8_t* page;
+
+  /// One of the formats of keys and values, 16 bytes.
+  struct Format {
+    const uint8_t* bytes;
+
+    XIO_HOST_DEVICE constexpr uint32_t longest_key() const { return get(0, 2); }    ///< bytes
+    XIO_HOST_DEVICE constexpr uint32_t longest_value() const { return get(4, 4); }  ///< bytes
+    XIO_HOST_DEVICE constexpr uint32_t most_keys() const { return get(8, 4); }      ///< 0: no limit
+
+   private:
+    XIO_HOST_DEVICE constexpr uint32_t get(uint32_t offset, uint32_t size) const {
+      return static_cast<uint32_t>(load_le(bytes + offset, size));
+    }
+  };
+
+  XIO_HOST_DEVICE constexpr uint64_t nsze() const { return load_le(page, 8); }       ///< size, bytes
+  XIO_HOST_DEVICE constexpr uint64_t nuse() const { return load_le(page + 16, 8); }  ///< bytes in use
+  XIO_HOST_DEVICE constexpr uint8_t nkvf() const { return page[25]; }                ///< formats, less one
+  /// @param index 0 to 15
+  XIO_HOST_DEVICE constexpr Format format(uint32_t index = 0) const { return {page + 72 + index * 16}; }
+};
+
 /// Bits of IdentifyController::oacs.
 namespace oacs {
 /// @addtogroup vendors_nvme

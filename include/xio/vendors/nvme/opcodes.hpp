@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Opcodes and actions of I/O commands (NVM Express Base Specification 2.0, figure 390; NVM Command Set 1.0;
-/// Zoned Namespace Command Set 1.1). Admin commands: opcodes_admin.hpp.
+/// @brief Command sets, opcodes and actions of I/O commands (NVM Express Base Specification 2.0, figures 317 and 390;
+/// NVM Command Set 1.0; Zoned Namespace Command Set 1.1; Key Value Command Set 1.0). Admin commands: opcodes_admin.hpp.
 
 #include <xio/config.hpp>
 
@@ -13,7 +13,15 @@ namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-/// Commands of an I/O queue.
+/// Command sets (CSI).
+enum class CommandSet : uint8_t {
+  nvm = 0x00,
+  key_value = 0x01,
+  zoned = 0x02,
+  every = 0xff,  ///< of a command: it means the same in all of them; no namespace reports it
+};
+
+/// Commands of an I/O queue, but for those of KvOpcode.
 enum class Opcode : uint8_t {
   flush = 0x00,
   write = 0x01,
@@ -48,6 +56,9 @@ enum class ZoneSendAction : uint8_t {
 
 /// Zone Receive Action of Zone Management Receive.
 enum class ZoneReceiveAction : uint8_t { report = 0x00, extended_report = 0x01 };
+
+/// Commands of the Key Value Command Set. Other sets use the same numbers: 01h is Write there, 02h Read.
+enum class KvOpcode : uint8_t { store = 0x01, retrieve = 0x02, list = 0x06, remove = 0x10, exist = 0x14 };
 
 /// @}
 }  // namespace nvme

@@ -2,10 +2,11 @@
 #pragma once
 
 /// @file
-/// @brief Identifiers used by the admin queue: opcodes, features, log pages, identify structures, command sets (NVM
-/// Express Base Specification 2.0, figures 138, 201, 273 and 317).
+/// @brief Identifiers used by the admin queue: opcodes, features, log pages, identify structures (NVM Express Base
+/// Specification 2.0, figures 138, 201 and 273).
 
 #include <xio/config.hpp>
+#include <xio/vendors/nvme/opcodes.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -144,9 +145,6 @@ enum class Cns : uint8_t {
   endurance_groups = 0x19,
   command_sets = 0x1c,
 };
-
-/// Command sets (CSI).
-enum class CommandSet : uint8_t { nvm = 0x00, key_value = 0x01, zoned = 0x02 };
 
 /// @}
 }  // namespace nvme

@@ -108,6 +108,7 @@ class AdminCommands {
       case 0:
         if (!core_.valid_nsid(sqe.nsid) || sqe.nsid == spec::broadcast_namespace)
           return spec::final_status(spec::invalid_namespace);
+        if (core_.keys(sqe.nsid)) return spec::final_status(spec::invalid_command_set);
         if (medium) write_identify_namespace(*medium, page);
         break;
       case 1: write_identify_controller(core_.config, page); break;
@@ -119,9 +120,17 @@ class AdminCommands {
         if (!core_.valid_nsid(sqe.nsid) || sqe.nsid == spec::broadcast_namespace)
           return spec::final_status(spec::invalid_namespace);
         if (!medium) return spec::final_status(spec::invalid_field);
-        write_namespace_descriptors(*medium, page);
+        write_namespace_descriptors(*medium, core_.keys(sqe.nsid) ? spec::csi_key_value : spec::csi_nvm, page);
+        break;
+      case 5:
+        if (!core_.valid_nsid(sqe.nsid) || sqe.nsid == spec::broadcast_namespace)
+          return spec::final_status(spec::invalid_namespace);
+        if (!core_.all_command_sets || (sqe.cdw11 >> 24) != spec::csi_key_value)
+          return spec::final_status(spec::invalid_field);
+        if (const KeyValues* const keys = core_.keys(sqe.nsid)) write_identify_values(*keys, page);
         break;
       case 6:
+        if ((sqe.cdw11 >> 24) == spec::csi_key_value && core_.all_command_sets) break;  // nothing of it is defined
         if ((sqe.cdw11 >> 24) != 0) return spec::final_status(spec::invalid_field);
         write_identify_limits(core_.config, page);
         break;

@@ -20,11 +20,18 @@ namespace emulation {
 /// @addtogroup emulation_nvme
 /// @{
 
-/// Configuration of one namespace. All blocks are initially zero.
+/// Configuration of one namespace. All blocks are initially zero; there are no keys.
 struct NvmeNamespaceConfig {
   uint32_t nsid = 1;           ///< 1 to NvmeConfig::max_nsid
   uint64_t blocks = 131072;    ///< capacity in logical blocks, at least 1
   uint32_t block_bytes = 512;  ///< logical block: a power of two, 512 to 65536 bytes
+
+  /// The Key Value Command Set: values under keys, of `blocks` * `block_bytes` bytes in all. The controller then
+  /// reports further command sets (CAP.CSS bit 6), and Identify of them succeeds if they are enabled (CC.CSS = 6).
+  bool key_values = false;
+  uint32_t longest_key = 16;       ///< bytes, 1 to 16
+  uint32_t longest_value = 65536;  ///< bytes
+  uint32_t most_keys = 0;          ///< 0: no limit
 };
 
 /// How the controller runs.
@@ -92,6 +99,13 @@ struct NvmeConfig {
   NvmeQuirks quirks;  ///< deviations of real controllers; add_quirk() adds one by name
 };
 
+/// Whether a namespace has another command set than NVM.
+inline bool has_key_values(const NvmeConfig& config) {
+  for (const NvmeNamespaceConfig& one : config.namespaces)
+    if (one.key_values) return true;
+  return false;
+}
+
 /// Validates a configuration. Throws host::Error if it is invalid.
 inline void check(const NvmeConfig& config) {
   const auto require = [](bool holds, const char* what) {
@@ -104,6 +118,7 @@ inline void check(const NvmeConfig& config) {
     require(one.blocks >= 1 && one.blocks <= uint64_t{1} << 46, "a namespace must have 1 to 2^46 blocks");
     require(one.block_bytes >= 512 && one.block_bytes <= 65536 && host::is_power_of_two(one.block_bytes),
             "the block size must be a power of two from 512 to 65536");
+    require(one.longest_key >= 1 && one.longest_key <= 16, "the longest key must have 1 to 16 bytes");
     for (size_t j = 0; j < i; ++j)
       require(config.namespaces[j].nsid != one.nsid, "two namespaces have the same identifier");
   }

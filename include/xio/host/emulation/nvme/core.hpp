@@ -11,6 +11,7 @@
 #include <xio/host/emulation/address_space.hpp>
 #include <xio/host/emulation/nvme/config.hpp>
 #include <xio/host/emulation/nvme/data_pointer.hpp>
+#include <xio/host/emulation/nvme/key_values.hpp>
 #include <xio/host/emulation/nvme/medium.hpp>
 #include <xio/host/emulation/nvme/queues.hpp>
 #include <xio/host/emulation/nvme/statistics.hpp>
@@ -34,7 +35,10 @@ struct ControllerCore {
         data(config, bus, statistics, wrongs),
         sqs(configuration.queues + 1),
         cqs(configuration.queues + 1) {
-    for (const NvmeNamespaceConfig& one : config.namespaces) media.emplace_back(one, !config.discard_data);
+    for (const NvmeNamespaceConfig& one : config.namespaces) {
+      media.emplace_back(one, !config.discard_data && !one.key_values);
+      if (one.key_values) values.emplace_back(one);
+    }
     for (uint32_t qid = 0; qid <= config.queues; ++qid) {
       sqs[qid].id = cqs[qid].id = static_cast<uint16_t>(qid);
       sqs[qid].doorbell.word = doorbells + (size_t{2 * qid} << config.dstrd);
@@ -47,6 +51,13 @@ struct ControllerCore {
   /// Returns the namespace, or null if it is not active.
   Medium* medium(uint32_t nsid) {
     for (Medium& one : media) {
+      if (one.nsid() == nsid) return &one;
+    }
+    return nullptr;
+  }
+  /// Returns the keys of a namespace, or null if it has blocks.
+  KeyValues* keys(uint32_t nsid) {
+    for (KeyValues& one : values) {
       if (one.nsid() == nsid) return &one;
     }
     return nullptr;
@@ -137,6 +148,8 @@ struct ControllerCore {
   BusReader bus;
   DataPointer data;
   std::vector<Medium> media;
+  std::vector<KeyValues> values;     // of the media that have no blocks
+  bool all_command_sets = false;     // CC.CSS
   std::vector<SubmissionQueue> sqs;  // by queue identifier
   std::vector<CompletionQueue> cqs;
   uint64_t queue_changes = 1;  // counts creations and deletions

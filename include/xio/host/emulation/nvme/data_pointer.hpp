@@ -58,10 +58,14 @@ class DataPointer {
     return status;
   }
 
-  void copy_to_host(const unsigned char* from) {
+  /// Copies to host memory.
+  /// @param limit  maximum number of bytes
+  void copy_to_host(const unsigned char* from, uint64_t limit = ~uint64_t{0}) {
     for (const Piece& piece : pieces_) {
-      if (piece.data) std::memcpy(piece.data, from, piece.bytes);
-      from += piece.bytes;
+      const uint64_t bytes = std::min(piece.bytes, limit);
+      if (piece.data && bytes != 0) std::memcpy(piece.data, from, bytes);
+      from += bytes;
+      limit -= bytes;
     }
   }
   /// Copies from host memory.

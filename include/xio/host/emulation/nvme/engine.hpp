@@ -177,7 +177,7 @@ class Engine final : private CommandControl {
       uint32_t result = 0;
       bool kept = false;
       core_.data.set_queue(sq.id);
-      const uint16_t status = sq.id == 0 ? admin_.execute(sqe, result, kept) : io_.execute(sqe, DataFault{});
+      const uint16_t status = sq.id == 0 ? admin_.execute(sqe, result, kept) : io_.execute(sqe, DataFault{}, result);
       if (!kept) post(sq, cq, sqe, status, result, true);
       return;
     }
@@ -193,8 +193,7 @@ class Engine final : private CommandControl {
   /// Records a violation if the entry is malformed.
   void judge_entry(uint16_t qid, const nvme::Sqe& sqe) {
     if ((sqe.cdw0 >> 16) == 0xffff) core_.violations.add(NvmeViolation::identifier, qid, "FFFFh as command identifier");
-    const bool moves = qid == 0 ? AdminCommands::moves_data(sqe) : IoCommands::moves_data(sqe);
-    const char* const wrong = (qid == 0 ? admin_rules_ : io_rules_).check(sqe, moves);
+    const char* const wrong = qid == 0 ? admin_rules_.check(sqe, AdminCommands::moves_data(sqe)) : io_.wrong(sqe);
     if (wrong == nullptr) return;
     core_.violations.add(NvmeViolation::reserved, qid, "opcode " + std::to_string(sqe.cdw0 & 0xff) + ": " + wrong);
   }
@@ -225,7 +224,7 @@ class Engine final : private CommandControl {
     if (!command.decided) {
       core_.data.set_queue(command.sqid);
       command.status = command.sqid == 0 ? admin_.execute(command.sqe, command.result, kept)
-                                         : io_.execute(command.sqe, command.data);
+                                         : io_.execute(command.sqe, command.data, command.result);
       command.decided = true;
     }
     if (kept) {
@@ -310,7 +309,7 @@ class Engine final : private CommandControl {
     counters.completions.add();
     if (status != 0) {
       counters.errors.add();
-      const bool blocks = sq.id != 0 && IoCommands::names_blocks(static_cast<uint8_t>(sqe.cdw0));
+      const bool blocks = sq.id != 0 && io_.names_blocks(sqe);
       admin_.logs().record(sq.id, sqe, status, blocks ? IoCommands::first_lba(sqe) : 0);
     }
     write(sq, cq, sqe, status, result);
@@ -375,8 +374,7 @@ class Engine final : private CommandControl {
     return true;
   }
 
-  const EntryRules admin_rules_{true};
-  const EntryRules io_rules_{false};
+  const EntryRules admin_rules_{EntryRules::admin};
   ControllerCore core_;
   IoCommands io_;
   AdminCommands admin_;

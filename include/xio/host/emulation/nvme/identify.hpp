@@ -69,6 +69,16 @@ inline void write_identify_namespace(const Medium& medium, PageWriter& page) {
   page.put(128, uint64_t{medium.block_shift()} << 16, 4);
 }
 
+/// I/O Command Set specific Identify Namespace (CNS 05h) of the Key Value Command Set, with one format.
+inline void write_identify_values(const KeyValues& keys, PageWriter& page) {
+  page.put(0, keys.capacity(), 8);
+  page.put(16, keys.used(), 8);
+  page.put(64, 0x3230584944454d4full + keys.nsid(), 8);
+  page.put(72, keys.config().longest_key, 2);
+  page.put(76, keys.config().longest_value, 4);
+  page.put(80, keys.config().most_keys, 4);
+}
+
 /// Active Namespace ID list (CNS 02h): identifiers above `after`, in ascending order.
 inline void write_namespace_list(const std::vector<Medium>& media, uint32_t after, PageWriter& page) {
   size_t offset = 0;
@@ -85,12 +95,14 @@ inline void write_namespace_list(const std::vector<Medium>& media, uint32_t afte
 }
 
 /// Namespace Identification Descriptor list (CNS 03h).
-inline void write_namespace_descriptors(const Medium& medium, PageWriter& page) {
+/// @param command_set  CSI
+inline void write_namespace_descriptors(const Medium& medium, uint32_t command_set, PageWriter& page) {
   page.put(0, 1, 1);  // EUI-64
   page.put(1, 8, 1);
   page.put(4, 0x3230584944454d4full + medium.nsid(), 8);
-  page.put(12, 4, 1);  // command set: NVM
+  page.put(12, 4, 1);  // command set
   page.put(13, 1, 1);
+  page.put(16, command_set, 1);
 }
 
 /// @}

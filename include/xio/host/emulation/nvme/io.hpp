@@ -11,6 +11,8 @@
 
 #include <xio/config.hpp>
 #include <xio/host/emulation/nvme/core.hpp>
+#include <xio/host/emulation/nvme/key_commands.hpp>
+#include <xio/host/emulation/nvme/rules.hpp>
 #include <xio/host/emulation/nvme/specification.hpp>
 #include <xio/host/emulation/nvme/transfer_only.hpp>
 #include <xio/vendors/nvme/layout.hpp>
@@ -31,9 +33,39 @@ struct DataFault {
 /// Executes commands of I/O queues against the media.
 class IoCommands {
  public:
-  explicit IoCommands(ControllerCore& core) : core_(core) {}
+  explicit IoCommands(ControllerCore& core) : core_(core), key_commands_(core) {}
 
   /// Moves the data and returns the status of the completion without the phase bit.
+  /// @param result  dword 0 of the completion
+  uint16_t execute(const nvme::Sqe& sqe, const DataFault& fault, uint32_t& result) {
+    KeyValues* const keys = core_.keys(sqe.nsid);
+    return keys ? key_commands_.execute(sqe, *keys, result) : execute(sqe, fault);
+  }
+
+  /// Returns whether commands have SLBA in dwords 10 and 11 and a number of blocks in dword 12.
+  static bool names_blocks(uint8_t opcode) {
+    return moves_data(opcode) || opcode == spec::io_write_uncorrectable || opcode == spec::io_write_zeroes ||
+           opcode == spec::io_verify;
+  }
+  /// The same of an entry's command: those with keys do not.
+  bool names_blocks(const nvme::Sqe& sqe) const {
+    return !core_.keys(sqe.nsid) && names_blocks(static_cast<uint8_t>(sqe.cdw0));
+  }
+  /// What is malformed in an entry, or null.
+  const char* wrong(const nvme::Sqe& sqe) const {
+    if (core_.keys(sqe.nsid)) return key_rules_.check(sqe, KeyCommands::moves_data(sqe));
+    return rules_.check(sqe, moves_data(sqe));
+  }
+  /// Returns whether the data pointer of an entry is used, for a namespace with blocks.
+  static bool moves_data(const nvme::Sqe& sqe) {
+    const auto opcode = static_cast<uint8_t>(sqe.cdw0);
+    if (transfer_only::known(opcode)) return transfer_only::bytes(sqe, 9) != 0;
+    return opcode == spec::io_dataset_management || moves_data(opcode);
+  }
+  static uint64_t first_lba(const nvme::Sqe& sqe) { return sqe.cdw10 | uint64_t{sqe.cdw11} << 32; }
+  static uint64_t block_count(const nvme::Sqe& sqe) { return (sqe.cdw12 & 0xffffu) + 1; }
+
+ private:
   uint16_t execute(const nvme::Sqe& sqe, const DataFault& fault) {
     const auto opcode = static_cast<uint8_t>(sqe.cdw0);
     if (!core_.valid_nsid(sqe.nsid)) return spec::final_status(spec::invalid_namespace);
@@ -71,21 +103,6 @@ class IoCommands {
     }
   }
 
-  /// Returns whether commands have SLBA in dwords 10 and 11 and a number of blocks in dword 12.
-  static bool names_blocks(uint8_t opcode) {
-    return moves_data(opcode) || opcode == spec::io_write_uncorrectable || opcode == spec::io_write_zeroes ||
-           opcode == spec::io_verify;
-  }
-  /// Returns whether the data pointer of an entry is used.
-  static bool moves_data(const nvme::Sqe& sqe) {
-    const auto opcode = static_cast<uint8_t>(sqe.cdw0);
-    if (transfer_only::known(opcode)) return transfer_only::bytes(sqe, 9) != 0;
-    return opcode == spec::io_dataset_management || moves_data(opcode);
-  }
-  static uint64_t first_lba(const nvme::Sqe& sqe) { return sqe.cdw10 | uint64_t{sqe.cdw11} << 32; }
-  static uint64_t block_count(const nvme::Sqe& sqe) { return (sqe.cdw12 & 0xffffu) + 1; }
-
- private:
   static bool moves_data(uint8_t opcode) {
     return opcode == spec::io_read || opcode == spec::io_write || opcode == spec::io_compare;
   }
@@ -196,6 +213,9 @@ class IoCommands {
   }
 
   ControllerCore& core_;
+  KeyCommands key_commands_;
+  const EntryRules rules_{EntryRules::io};
+  const EntryRules key_rules_{EntryRules::key_values};
 };
 
 /// @}

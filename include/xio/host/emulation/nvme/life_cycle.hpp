@@ -91,7 +91,10 @@ class LifeCycle {
     const uint64_t page_bytes = uint64_t{4096} << page;
     const uint32_t sq_size = registers_.admin_sq_size();
     const uint32_t cq_size = registers_.admin_cq_size();
-    const bool fits = (cc >> 4 & 7) == 0 && (cc >> 11 & 7) == 0 && (cc >> 16 & 0xf) == spec::sqe_shift &&
+    const uint32_t sets = cc >> 4 & 7;
+    core_.all_command_sets = sets == 6;
+    const bool sets_fit = sets == 0 || (sets == 6 && has_key_values(core_.config));
+    const bool fits = sets_fit && (cc >> 11 & 7) == 0 && (cc >> 16 & 0xf) == spec::sqe_shift &&
                       (cc >> 20 & 0xf) == spec::cqe_shift && page >= core_.config.mpsmin &&
                       page <= core_.config.mpsmax && sq_size >= 2 && cq_size >= 2 &&
                       registers_.admin_sq() % page_bytes == 0 && registers_.admin_cq() % page_bytes == 0;

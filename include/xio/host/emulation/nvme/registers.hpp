@@ -30,7 +30,7 @@ class Registers {
       : version_(config.quirks.version),
         cap_(uint64_t{config.quirks.mqes.value_or(config.mqes)} | uint64_t{config.contiguous_queues_required} << 16 |
              uint64_t{config.ready_timeout} << 24 | uint64_t{config.dstrd} << 32 | uint64_t{1} << 37 |
-             uint64_t{config.mpsmin} << 48 | uint64_t{config.mpsmax} << 52),
+             uint64_t{has_key_values(config)} << 43 | uint64_t{config.mpsmin} << 48 | uint64_t{config.mpsmax} << 52),
         cc_(config.quirks.found_cc) {}
 
   /// Reads a register. Doorbells and registers that do not exist read as 0.

@@ -88,6 +88,33 @@ inline EntryRule io_rule(uint8_t opcode) {
   }
 }
 
+/// Of the Key Value Command Set.
+inline EntryRule key_rule(uint8_t opcode) {
+  const auto with_key = [](bool data, uint32_t cdw11) {
+    EntryRule rule = plain_rule(data, true, data ? ~0u : 0, cdw11, 0, 0, ~0u, ~0u);
+    rule.cdw2 = rule.cdw3 = ~0u;
+    return rule;
+  };
+  switch (opcode) {
+    case spec::kv_store: return with_key(true, 0x7ff);
+    case spec::kv_retrieve: return with_key(true, 0x1ff);
+    case spec::kv_list: return with_key(true, 0xff);
+    case spec::kv_delete:
+    case spec::kv_exist: return with_key(false, 0xff);
+    // Their numbers mean something else, or nothing.
+    case spec::io_write_uncorrectable:
+    case spec::io_compare:
+    case spec::io_write_zeroes:
+    case spec::io_dataset_management:
+    case spec::io_verify:
+    case spec::io_copy:
+    case spec::io_zone_send:
+    case spec::io_zone_receive:
+    case spec::io_zone_append: return {};
+    default: return io_rule(opcode);
+  }
+}
+
 inline EntryRule admin_rule(uint8_t opcode) {
   switch (opcode) {
     case spec::admin_delete_sq:
@@ -110,10 +137,14 @@ inline EntryRule admin_rule(uint8_t opcode) {
 /// Rules for all opcodes of admin or I/O queues.
 class EntryRules {
  public:
-  explicit EntryRules(bool admin) : admin_(admin) {
-    for (uint32_t opcode = 0; opcode < rules_.size(); ++opcode)
-      rules_[opcode] =
-          admin ? detail::admin_rule(static_cast<uint8_t>(opcode)) : detail::io_rule(static_cast<uint8_t>(opcode));
+  enum Kind { io, key_values, admin };
+  explicit EntryRules(Kind kind) : admin_(kind == admin) {
+    for (uint32_t i = 0; i < rules_.size(); ++i) {
+      const auto opcode = static_cast<uint8_t>(i);
+      rules_[i] = kind == admin        ? detail::admin_rule(opcode)
+                  : kind == key_values ? detail::key_rule(opcode)
+                                       : detail::io_rule(opcode);
+    }
   }
 
   /// Checks an entry. Returns a description of the violation, or null. There is no metadata: MPTR must be zero.

@@ -66,6 +66,11 @@ enum IoOpcode : uint8_t {
   io_zone_send = 0x79,
   io_zone_receive = 0x7a,
   io_zone_append = 0x7d,
+  kv_store = 0x01,
+  kv_retrieve = 0x02,
+  kv_list = 0x06,
+  kv_delete = 0x10,
+  kv_exist = 0x14,
 };
 
 /// Status field of a completion without its phase bit: SC in 7:0, SCT in 10:8, CRD 12:11, more 13, do not retry 14.
@@ -86,6 +91,11 @@ enum Status : uint16_t {
   invalid_prp_offset = 0x013,
   sgl_granularity_invalid = 0x01e,
   lba_out_of_range = 0x080,
+  capacity_exceeded = 0x081,
+  invalid_value_size = 0x085,
+  invalid_key_size = 0x086,
+  key_does_not_exist = 0x087,
+  key_exists = 0x089,
   invalid_cq = 0x100,
   invalid_queue_id = 0x101,
   invalid_queue_size = 0x102,
@@ -95,6 +105,7 @@ enum Status : uint16_t {
   invalid_queue_deletion = 0x10c,
   feature_not_saveable = 0x10d,
   feature_not_changeable = 0x10e,
+  invalid_command_set = 0x12c,
   command_size_limit = 0x183,
   write_fault = 0x280,
   unrecovered_read = 0x281,
@@ -122,6 +133,8 @@ constexpr uint32_t sqe_shift = 6;
 constexpr uint32_t cqe_shift = 4;
 constexpr uint32_t identify_bytes = 4096;
 constexpr uint32_t broadcast_namespace = 0xffffffffu;
+constexpr uint32_t csi_nvm = 0;
+constexpr uint32_t csi_key_value = 1;
 constexpr uint32_t version_1_4 = 0x00010400;
 
 /// @}
