@@ -161,6 +161,9 @@ struct CommandSetters : CommandWords {
     changed.cdw13 = (changed.cdw13 & 0xffffu) | specific << 16;
     return changed;
   }
+  /// Placement of a write's data: the index of one of the namespace's placement handles, or a placement identifier with
+  /// a reclaim group (Flexible Data Placement).
+  [[nodiscard]] XIO_HOST_DEVICE constexpr Derived placement(uint32_t handle) const { return directive(2, handle); }
   /// Initial reference tag (reads: expected) of the first block.
   [[nodiscard]] XIO_HOST_DEVICE constexpr Derived reference_tag(uint32_t value) const {
     Derived changed = self();
