@@ -16,9 +16,7 @@ namespace detail {
 
 /// Whether queues of `Policy` take pieces for operations of this type: Opcode, or KvOpcode.
 template <class Policy, class Operation>
-constexpr bool takes_batches = !Policy::key_values;
-template <class Policy>
-constexpr bool takes_batches<Policy, KvOpcode> = Policy::key_values;
+constexpr bool takes_batches = IsSame<Operation, Opcode>::value != Policy::key_values;
 
 /// Stores and publishes the entries of a claim, one per piece. With `Check`, which is for queues that are not shared
 /// (their claims can be dropped before publication), a refused piece makes it publish nothing and return the reason.

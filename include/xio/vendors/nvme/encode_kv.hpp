@@ -16,6 +16,11 @@
 XIO_NAMESPACE_BEGIN
 
 namespace nvme {
+
+/// Commands of the Key Value Command Set. Other sets use the same numbers: 01h is Write there, 02h Read.
+/// @ingroup vendors_nvme
+enum class KvOpcode : uint8_t { store = 0x01, retrieve = 0x02, list = 0x06, remove = 0x10, exist = 0x14 };
+
 namespace kv {
 /// @addtogroup vendors_nvme
 /// @{

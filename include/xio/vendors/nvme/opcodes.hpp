@@ -13,15 +13,10 @@ namespace nvme {
 /// @addtogroup vendors_nvme
 /// @{
 
-/// Command sets (CSI).
-enum class CommandSet : uint8_t {
-  nvm = 0x00,
-  key_value = 0x01,
-  zoned = 0x02,
-  every = 0xff,  ///< of a command: it means the same in all of them; no namespace reports it
-};
+/// Command sets (CSI). No namespace reports `every`: a command of it means the same in all of them.
+enum class CommandSet : uint8_t { nvm = 0x00, key_value = 0x01, zoned = 0x02, every = 0xff };
 
-/// Commands of an I/O queue, but for those of KvOpcode.
+/// Commands of an I/O queue, but for those of KvOpcode (encode_kv.hpp).
 enum class Opcode : uint8_t {
   flush = 0x00,
   write = 0x01,
@@ -56,9 +51,6 @@ enum class ZoneSendAction : uint8_t {
 
 /// Zone Receive Action of Zone Management Receive.
 enum class ZoneReceiveAction : uint8_t { report = 0x00, extended_report = 0x01 };
-
-/// Commands of the Key Value Command Set. Other sets use the same numbers: 01h is Write there, 02h Read.
-enum class KvOpcode : uint8_t { store = 0x01, retrieve = 0x02, list = 0x06, remove = 0x10, exist = 0x14 };
 
 /// @}
 }  // namespace nvme
