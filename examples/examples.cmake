@@ -89,7 +89,7 @@ if(XIO_BUILD_TESTS)
 endif()
 
 # What docstrings show by @snippet. Those with kernels are compiled for a GPU too.
-set(kernels nvme commands options drive_set key_value rdma receive com)
+set(kernels nvme commands options drive_set kv_queue rdma receive com)
 xio_add_snippets(${kernels} host rdma_host emulation)
 if(XIO_BUILD_TESTS)
   foreach(name IN LISTS kernels)

@@ -18,6 +18,8 @@ The [reference](building.md#presets-and-options) (`XIO_BUILD_DOCS`) has types, e
 SIDES = [
     ("In a kernel", [
         ("NVMe queue", "xio::nvme::Queue", "`nvme::Queue<Sharing, Policy>`, made from a `QueueHandle`."),
+        ("NVMe queue of values", "xio::nvme::kv::Queue", "`nvme::kv::Queue<Sharing, Policy>` of `<xio/kv.hpp>`; it has"
+         " the calls of `nvme::Queue`, too."),
         ("Many drives", "xio::nvme::DriveSet", "`nvme::DriveSet`, one address space over several queues."),
         ("NVMe commands", "xio::nvme::", "Arguments of `submit`; `copy` and those after it need"
          " `<xio/vendors/nvme/encode_more.hpp>`."),

@@ -4,7 +4,7 @@
 /// @file
 /// @brief A queue of a namespace that stores values under keys: Store, Retrieve, List, Delete and Exist.
 ///
-/// @snippet key_value.cpp queue
+/// @snippet kv_queue.cpp queue
 
 #include <xio/device/nvme/queue.hpp>
 #include <xio/vendors/nvme/encode_kv.hpp>
@@ -61,7 +61,7 @@ struct OfValues : Policy {
 /// | 89h Key Exists             | `conflict`        |
 /// | 81h Capacity Exceeded      | `capacity`        |
 ///
-/// @snippet key_value.cpp queue
+/// @snippet kv_queue.cpp queue
 ///
 /// @tparam S      as of nvme::Queue
 /// @tparam Policy as of nvme::Queue
@@ -84,7 +84,7 @@ class Queue : public nvme::Queue<S, OfValues<Policy>, Holder> {
   /// @return a token; refused with Status::invalid_argument if the key has no bytes, or more than 16, or the value
   ///         exceeds the controller's largest transfer, and with Status::out_of_range if `from` is not inside its
   ///         Region
-  /// @snippet key_value.cpp queue
+  /// @snippet kv_queue.cpp queue
   template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token store(const Key& key, const RegionSpan& from, Until until,
                                 const CallOptions& options = CallOptions()) {
@@ -92,7 +92,7 @@ class Queue : public nvme::Queue<S, OfValues<Policy>, Holder> {
   }
   /// Fetches the value of a key into `to`; what is beyond its length is cut. wait() tells the size of the whole value.
   /// Refused like store().
-  /// @snippet key_value.cpp queue
+  /// @snippet kv_queue.cpp queue
   template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token retrieve(const Key& key, const RegionSpan& to, Until until,
                                    const CallOptions& options = CallOptions()) {
@@ -100,20 +100,20 @@ class Queue : public nvme::Queue<S, OfValues<Policy>, Holder> {
   }
   /// Fetches as many keys as fit in `to`: `from` and those that follow in the device's order, or all from the first one
   /// if `from` has no bytes. A KeyList reads them.
-  /// @snippet key_value.cpp list
+  /// @snippet kv_queue.cpp list
   template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token list(const Key& from, const RegionSpan& to, Until until,
                                const CallOptions& options = CallOptions()) {
     return this->submit(kv::list(from, to.length), to, until, options);
   }
   /// Deletes a key and its value.
-  /// @snippet key_value.cpp list
+  /// @snippet kv_queue.cpp list
   template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token remove(const Key& key, Until until, const CallOptions& options = CallOptions()) {
     return this->submit(kv::remove(key), NoData{}, until, options);
   }
   /// Asks whether a key exists. The operation succeeds, or ends with Status::unwritten.
-  /// @snippet key_value.cpp list
+  /// @snippet kv_queue.cpp list
   template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE_INLINE Token exist(const Key& key, Until until, const CallOptions& options = CallOptions()) {
     return this->submit(kv::exist(key), NoData{}, until, options);
@@ -122,7 +122,7 @@ class Queue : public nvme::Queue<S, OfValues<Policy>, Holder> {
   /// Waits like wait(token, until), then tells the size of the whole value that a retrieve() found, in bytes; 0 if it
   /// failed. Returns Status::expired if the completion table no longer has it (Queue::result()): where many waves share
   /// a queue, keep the result (Options::keep()); bits 31:0 of it are the size.
-  /// @snippet key_value.cpp queue
+  /// @snippet kv_queue.cpp queue
   XIO_DEVICE_INLINE Status wait(const Token& token, Deadline until, uint32_t& value_bytes) {
     uint64_t result = 0;
     Status status = Base::wait(token, until);
@@ -132,7 +132,7 @@ class Queue : public nvme::Queue<S, OfValues<Policy>, Holder> {
   }
 
   /// Submits `count` pieces together as one operation, as nvme::Queue::submit_batch(). Sizes of values are not told.
-  /// @snippet key_value.cpp batch
+  /// @snippet kv_queue.cpp batch
   template <class Until, class CallOptions = NoOptions>
   XIO_DEVICE Token submit_batch(KvOpcode operation, const Piece* pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
@@ -142,7 +142,7 @@ class Queue : public nvme::Queue<S, OfValues<Policy>, Holder> {
     });
   }
   /// Moves any number of pieces through the queue and waits for all of them, as nvme::Queue::transfer().
-  /// @snippet key_value.cpp batch
+  /// @snippet kv_queue.cpp batch
   template <class Used = Policy>
   XIO_DEVICE Status transfer(KvOpcode operation, const Piece* pieces, uint32_t count, Deadline until,
                              Notification& progress) {

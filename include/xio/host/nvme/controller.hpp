@@ -183,7 +183,7 @@ class NvmeController {
   }
   /// Capacity and limits of a namespace that stores values under keys. Throws AdminError for others, and without
   /// ControllerOptions::all_command_sets.
-  /// @snippet key_value.cpp namespace
+  /// @snippet kv_queue.cpp namespace
   KeyValueInfo identify_key_values(uint32_t nsid) const {
     nvme::IdentifyRequest request;
     request.cns = nvme::Cns::namespace_of_command_set;

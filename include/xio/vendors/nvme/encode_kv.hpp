@@ -40,7 +40,7 @@ constexpr uint32_t as_stored = 1u << 0;       ///< Retrieve: the device does not
 }  // namespace option
 
 /// A key of 1 to 16 bytes: its bytes 0 to 7 and 8 to 15 as little-endian words. Those beyond `bytes` are 0.
-/// @snippet key_value.cpp key
+/// @snippet kv_queue.cpp key
 struct Key {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -92,27 +92,27 @@ XIO_DEVICE constexpr Command command(KvOpcode opcode, const Key& key, uint32_t s
 
 /// Stores `bytes` of data under a key; 0: an empty value.
 /// @param options of namespace option: must_exist, must_not_exist, uncompressed
-/// @snippet key_value.cpp commands
+/// @snippet kv_queue.cpp commands
 XIO_DEVICE constexpr Command store(const Key& key, uint32_t bytes, uint32_t options = 0) {
   return detail::command(KvOpcode::store, key, 1, bytes, options);
 }
 /// Fetches a value into a buffer of `bytes`; a longer value is cut. Dword 0 of the completion is the size of the whole
 /// value, so that a buffer of 0 bytes asks for its size.
-/// @snippet key_value.cpp commands
+/// @snippet kv_queue.cpp commands
 XIO_DEVICE constexpr Command retrieve(const Key& key, uint32_t bytes, uint32_t options = 0) {
   return detail::command(KvOpcode::retrieve, key, 1, bytes, options);
 }
 /// Fetches as many keys as fit in a buffer of `bytes` (key_list.hpp reads it): `from` and those that follow in the
 /// device's order, or all from the first one if `from` has no bytes.
-/// @snippet key_value.cpp commands
+/// @snippet kv_queue.cpp commands
 XIO_DEVICE constexpr Command list(const Key& from, uint32_t bytes) {
   return detail::command(KvOpcode::list, from, 0, bytes, 0);
 }
 /// Deletes a key and its value.
-/// @snippet key_value.cpp commands
+/// @snippet kv_queue.cpp commands
 XIO_DEVICE constexpr Command remove(const Key& key) { return detail::command(KvOpcode::remove, key, 1, 0, 0); }
 /// Asks whether a key exists: succeeds, or ends with Status::unwritten.
-/// @snippet key_value.cpp commands
+/// @snippet kv_queue.cpp commands
 XIO_DEVICE constexpr Command exist(const Key& key) { return detail::command(KvOpcode::exist, key, 1, 0, 0); }
 
 /// @}

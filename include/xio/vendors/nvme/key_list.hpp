@@ -17,7 +17,7 @@ namespace kv {
 
 /// Reads the keys of a List command's buffer, one after the other. A key that does not lie in the buffer ends the list,
 /// whatever number the device reported.
-/// @snippet key_value.cpp list
+/// @snippet kv_queue.cpp list
 class KeyList {
  public:
   /// @param buffer aligned to 4 bytes

@@ -11,7 +11,7 @@
 
 using namespace xio;
 
-namespace snippets::key_value_calls {
+namespace snippets::kv_queue_calls {
 
 constexpr uint32_t value_bytes = 512;
 using ThreadQueue = nvme::kv::Queue<Sharing::thread, Policy<Notify>>;
@@ -133,6 +133,6 @@ void all() {
                      holds(data.as<uint64_t>() + 512, 4 * value_bytes / 8, 0));
 }
 
-const Program program("key_value", all);
+const Program program("kv_queue", all);
 
-}  // namespace snippets::key_value_calls
+}  // namespace snippets::kv_queue_calls
