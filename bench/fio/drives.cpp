@@ -27,22 +27,15 @@ Drives& drives() {
 
 }  // namespace
 
-Drive& open_drive(const std::string& spec, bool shadow) {
+Drive& open_drive(const std::string& spec, bool shadow, int gpu) {
   Drives& all = drives();
   const std::lock_guard<std::mutex> lock(all.mutex);
   auto found = all.open.find(spec);
-  if (found == all.open.end()) {
-    found = all.open.emplace(spec, Drive{xio::host::open_nvme(spec), shadow, 0}).first;
-    if (shadow) {
-      try {
-        found->second.opened.controller->enable_shadow_doorbells();
-      } catch (...) {
-        all.open.erase(found);
-        throw;
-      }
-    }
-  }
-  if (found->second.shadow != shadow) throw xio::host::Error("jobs of one controller need the same option shadow");
+  if (found == all.open.end()) found = all.open.emplace(spec, Drive{xio::host::open_nvme(spec), shadow, gpu, 0}).first;
+  const Drive& drive = found->second;
+  // The first queue has shadow doorbells made, where its executor reaches them.
+  if (drive.shadow != shadow || (shadow && drive.gpu != gpu))
+    throw xio::host::Error("jobs of one controller need the same option shadow, and with it the same executor");
   ++found->second.users;
   return found->second;
 }

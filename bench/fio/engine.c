@@ -18,7 +18,11 @@ struct xio_options {
   unsigned int nsid;
   unsigned int cq_entries;
   unsigned int shadow;
+  unsigned int executor;
+  unsigned int gpu;
 };
+
+enum { EXECUTOR_CPU, EXECUTOR_GPU };
 
 #define XIO_OPTION(member) \
   .off1 = offsetof(struct xio_options, member), .category = FIO_OPT_C_ENGINE, .group = FIO_OPT_G_INVALID
@@ -47,6 +51,20 @@ static struct fio_option options[] = {
      .def = "0",
      .help = "doorbells in memory, for controllers with Doorbell Buffer Config",
      XIO_OPTION(shadow)},
+    {.name = "executor",
+     .lname = "Executor",
+     .type = FIO_OPT_STR,
+     .def = "cpu",
+     .posval = {{.ival = "cpu", .oval = EXECUTOR_CPU, .help = "the job's own thread submits"},
+                {.ival = "gpu", .oval = EXECUTOR_GPU, .help = "a kernel on a GPU does, for the whole job"}},
+     .help = "who submits commands, and takes completions",
+     XIO_OPTION(executor)},
+    {.name = "gpu",
+     .lname = "GPU",
+     .type = FIO_OPT_INT,
+     .def = "0",
+     .help = "number of the GPU, with executor=gpu",
+     XIO_OPTION(gpu)},
     {.name = NULL},
 };
 
@@ -78,7 +96,8 @@ static int attach(struct thread_data* td) {
   struct xf_options wanted = {.controller = o->controller ? o->controller : file,
                               .nsid = o->nsid,
                               .cq_entries = o->cq_entries,
-                              .shadow = (int)o->shadow};
+                              .shadow = (int)o->shadow,
+                              .gpu = o->executor == EXECUTOR_GPU ? (int)o->gpu : -1};
   struct xio_data* d = td->io_ops_data;
   if (d) return 0;
   if (strcmp(fio_version_string, XIO_FIO_VERSION) != 0) {

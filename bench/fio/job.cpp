@@ -3,190 +3,75 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <xio/host/errno.hpp>
-#include <xio/host/text.hpp>
 #include <xio/nvme.hpp>
 #include <xio/vendors/nvme/ranges.hpp>
-#include <xio/vendors/nvme/status_names.hpp>
 
+#include "fio/completions.hpp"
 #include "fio/drives.hpp"
 #include "fio/running.hpp"
 
 namespace host = xio::host;
 namespace nvme = xio::nvme;
+using fio::drain;
+using fio::forget_returned;
 using fio::Operation;
 using fio::Running;
+using fio::say;
 using xio::Status;
 
 namespace {
 
-constexpr uint64_t nanoseconds = 1000000000;
-/// How long nothing has ended before the drive is asked whether it is still there.
-constexpr uint64_t looks_after = nanoseconds / 10;
-/// How long a drive may take for an operation.
-constexpr uint64_t gives_up_after = 30 * nanoseconds;
-/// Polls without a completion between two looks at the clock; each may give way to another process.
-constexpr uint32_t polls_between = 16;
-
-void say(const std::string& line) { xf_say(line.c_str()); }
-
-uint64_t now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
-}
-
-}  // namespace
-
-struct xf_job {
-  std::string spec;
-  fio::Drive* drive = nullptr;
-  uint32_t nsid = 0;
-  uint32_t cq_entries = 0;
-  host::NamespaceInfo names;
-  host::DmaBuffer buffer;
-  xio::Region region{};
-  std::unique_ptr<Running> running;
-  int lost = 0;                    ///< the error of a drive that is gone
-  std::vector<uint16_t> reported;  ///< statuses that the user was told of
-  std::vector<Status::Code> refusals;
-
-  host::NvmeController& controller() const { return *drive->opened.controller; }
-};
-
-namespace {
-
-template <class T>
-bool add_once(std::vector<T>& all, T one) {
-  if (std::find(all.begin(), all.end(), one) != all.end()) return false;
-  all.push_back(one);
-  return true;
-}
-
-/// The error of a command that has failed. Tells the user of each status once.
-int failed(xf_job& job, uint16_t field) {
-  const Status status = nvme::CompletionFormat::decode(field);
-  const auto code = static_cast<uint16_t>(field & 0x7ff);
-  if (add_once(job.reported, code))
-    say(std::string("the drive reports: ") + nvme::status_name(code) + " (status " + host::to_hex(code, 3) + ", " +
-        xio::name(status.code) + ")");
-  return host::errno_of(status);
-}
-
-/// The error of an operation that never reached the drive.
-int refused(xf_job& job, Status::Code code, const std::string& why) {
-  if (add_once(job.refusals, code)) say(why);
-  return host::errno_of(code);
-}
-
 int refused(xf_job& job, Status status, uint64_t offset, uint64_t bytes) {
-  return refused(job, status.code,
-                 "an operation of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
-                     " is refused: " + xio::name(status.code));
+  return fio::refused(job, status.code,
+                      "an operation of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
+                          " is refused: " + xio::name(status.code));
 }
 
-/// Moves what was not returned to the front.
-void forget_returned(Running& running) {
-  if (XIO_UNLIKELY(running.returned != running.ended_count))
-    std::copy(running.ended.begin() + running.returned, running.ended.begin() + running.ended_count,
-              running.ended.begin());
-  running.ended_count -= running.returned;
-  running.returned = 0;
-}
-
-void end(Running& running, void* tag, int error) {
-  // A flush is waited for where it was submitted.
-  if (tag == nullptr) return;
-  if (error != 0) xf_fail(tag, error);
-  running.ended[running.ended_count++] = tag;
-}
-
-/// Takes a command that has failed, or that is not an operation of its own.
-__attribute__((noinline)) void take_specially(xf_job& job, Running& running, uintptr_t command, uint16_t status_field) {
-  const int error = nvme::CompletionFormat::is_error(status_field) ? failed(job, status_field) : 0;
-  if ((command & 1) == 0) return end(running, reinterpret_cast<void*>(command), error);
-  Operation& operation = running.operations[command >> 1];
-  if (operation.error == 0) operation.error = error;
-  if (--operation.left == 0) end(running, operation.tag, operation.error);
-}
-
-void take(xf_job& job, Running& running, const nvme::Completion& completion) {
-  const uintptr_t command = std::exchange(running.commands[completion.slot], 0);
-  if (XIO_UNLIKELY(!completion.is_ok() || (command & 1) != 0))
-    return take_specially(job, running, command, completion.status_field);
-  running.ended[running.ended_count++] = reinterpret_cast<void*>(command);
-}
-
-uint64_t in_flight(const Running& running) {
-  return running.commands.size() -
-         static_cast<uint64_t>(std::count(running.commands.begin(), running.commands.end(), uintptr_t{0}));
-}
-
-/// Ends all that is in flight with an error: fio waits for it.
-void lose(xf_job& job, Running& running, int error, const std::string& why) {
-  say(why + "; commands in flight: " + std::to_string(in_flight(running)));
-  job.lost = error;
-  running.largest = 0;
-  for (uintptr_t& command : running.commands) {
-    const uintptr_t one = std::exchange(command, 0);
-    if (one == 0) continue;
-    if ((one & 1) == 0) {
-      end(running, reinterpret_cast<void*>(one), error);
-      continue;
-    }
-    Operation& operation = running.operations[one >> 1];
-    operation.error = error;
-    if (--operation.left == 0) end(running, operation.tag, error);
-  }
-}
-
-/// Asks whether a drive from which nothing comes is still there.
-void look(xf_job& job, Running& running) {
-  const uint64_t time = now();
-  if (running.quiet_since == 0) running.quiet_since = running.looked_at = time;
-  if (time - running.looked_at < looks_after) return;
-  running.looked_at = time;
-  if (in_flight(running) == 0) {
-    running.quiet_since = 0;
-    return;
-  }
-  if (!job.controller().alive()) {
-    lose(job, running, ENODEV, job.drive->opened.loss());
-  } else if (time - running.quiet_since >= gives_up_after) {
-    lose(job, running, ETIMEDOUT,
-         job.spec + " has completed nothing for " + std::to_string(gives_up_after / nanoseconds) + " s");
-  }
-}
-
-/// Takes completions until `enough()` holds, `most` of them at a time, or the drive is lost.
-template <class Enough>
-void drain(xf_job& job, Running& running, uint32_t most, Enough enough) {
-  while (job.lost == 0) {
-    const uint32_t taken = running.queue.process_completions(
-        [&](const nvme::Completion& completion) { take(job, running, completion); }, most);
-    if (taken != 0)
-      running.quiet_since = running.idle_polls = 0;
-    else if (++running.idle_polls % polls_between == 0)
-      look(job, running);
-    if (enough()) return;
-    xio::arch::pause(running.idle_polls);
-  }
+/// The ranges of a trim, in the memory that operation number `index` has for them; none: refused.
+uint32_t write_ranges(const Running& running, uint64_t lba, uint64_t blocks, uint32_t index) {
+  auto* const ranges = running.ranges.as<nvme::DsmRange>(index * running.ranges_each * sizeof(nvme::DsmRange));
+  const nvme::CoveredBlocks covered =
+      nvme::cover_ranges(running.queue.handle(), lba, blocks, ranges, running.ranges_each);
+  return covered.blocks == blocks ? covered.ranges : 0;
 }
 
 xio::Token submit_trim(Running& running, uint64_t lba, uint64_t blocks, uint32_t index) {
-  const size_t bytes = running.ranges_each * sizeof(nvme::DsmRange);
-  auto* const ranges = running.ranges.as<nvme::DsmRange>(index * bytes);
-  const nvme::CoveredBlocks covered =
-      nvme::cover_ranges(running.queue.handle(), lba, blocks, ranges, running.ranges_each);
-  if (covered.blocks != blocks || blocks == 0) return xio::Token::refused(Status::out_of_range);
-  return running.queue.try_submit(
-      nvme::deallocate(covered.ranges),
-      running.ranges.region().at(index * bytes, static_cast<uint32_t>(covered.ranges * sizeof(nvme::DsmRange))));
+  const uint32_t ranges = write_ranges(running, lba, blocks, index);
+  if (ranges == 0) return xio::Token::refused(Status::out_of_range);
+  return running.queue.try_submit(nvme::deallocate(ranges),
+                                  running.ranges.region().at(index * running.ranges_each * sizeof(nvme::DsmRange),
+                                                             static_cast<uint32_t>(ranges * sizeof(nvme::DsmRange))));
+}
+
+/// Posts an operation for the kernel of executor=gpu, as one command or several, or tells why not.
+Status post(xf_job& job, Running& running, xf_operation operation, uint64_t lba, uint32_t blocks, uint64_t place,
+            void* tag) {
+  const uint32_t index = xf_index(tag);
+  const uint32_t most = running.queue.handle().max_blocks;
+  const uint32_t parts = operation == XF_TRIM ? 1 : (blocks + most - 1) / most;
+  const bool has_data = operation == XF_TRIM || job.region.at(place, blocks << running.block_shift).reach.is_inside();
+  if (blocks == 0 || !has_data || lba > job.names.blocks || blocks > job.names.blocks - lba)
+    return Status::out_of_range;
+  if (!running.has_room(parts)) return Status::would_block;
+  const uintptr_t one = uintptr_t{index} * 2 + 1;
+  if (operation == XF_TRIM) {
+    const uint32_t ranges = write_ranges(running, lba, blocks, index);
+    if (ranges == 0) return Status::out_of_range;
+    running.post(nvme::deallocate(ranges), running.ranges.bus() + index * running.ranges_each * sizeof(nvme::DsmRange),
+                 one);
+  }
+  for (uint32_t first = 0; operation != XF_TRIM && first < blocks; first += most) {
+    const uint32_t here = std::min(most, blocks - first);
+    running.post(operation == XF_READ ? nvme::read(lba + first, here) : nvme::write(lba + first, here),
+                 job.region.base + place + (uint64_t{first} << running.block_shift), one);
+  }
+  running.operations[index] = {tag, parts, 0};
+  return Status::ok;
 }
 
 /// Operations that are refused, split, or rare.
@@ -195,12 +80,17 @@ __attribute__((noinline)) int submit_slowly(xf_job& job, Running& running, xf_op
   if (job.lost != 0) return job.lost;
   // Sizes on the device have 32 bits.
   if (((offset | bytes) & running.block_mask) != 0 || bytes >> 31 != 0)
-    return refused(job, Status::misaligned,
-                   "an operation of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
-                       " is not a whole number of blocks of " + std::to_string(running.block_mask + 1) +
-                       " bytes below 2 GiB; please choose another bs or offset");
+    return fio::refused(job, Status::misaligned,
+                        "an operation of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
+                            " is not a whole number of blocks of " + std::to_string(running.block_mask + 1) +
+                            " bytes below 2 GiB; please choose another bs or offset");
   const uint64_t lba = offset >> running.block_shift;
   const auto blocks = static_cast<uint32_t>(bytes >> running.block_shift);
+  if (running.gpu) {
+    const Status status = post(job, running, operation, lba, blocks, place, tag);
+    if (status == Status::would_block) return EAGAIN;
+    return status.is_ok() ? 0 : refused(job, status, offset, bytes);
+  }
   const uint32_t index = xf_index(tag);
   const auto span = job.region.at(place, static_cast<uint32_t>(bytes));
   const xio::Token token = operation == XF_READ    ? running.queue.try_submit(nvme::read(lba, blocks), span)
@@ -226,6 +116,15 @@ void prepare_trims(xf_job& job, Running& running, const xf_sizes& sizes) {
   running.ranges = job.controller().allocate(sizes.depth * running.ranges_each * sizeof(nvme::DsmRange));
 }
 
+/// Submits a flush, whose number among the operations is the last.
+Status submit_flush(Running& running) {
+  const uintptr_t command = uintptr_t{running.operations.size() - 1} * 2 + 1;
+  if (running.gpu) return running.post(nvme::flush(), 0, command) ? Status::ok : Status::would_block;
+  const xio::Token token = running.queue.try_submit(nvme::flush(), nvme::NoData{});
+  if (token.submitted()) running.commands[running.queue.slot_of(token)] = command;
+  return token.status;
+}
+
 host::NvmeQueue create_queue(xf_job& job, uint32_t depth) {
   host::NvmeController& controller = job.controller();
   const uint32_t most = controller.max_queue_entries();
@@ -237,6 +136,7 @@ host::NvmeQueue create_queue(xf_job& job, uint32_t depth) {
   const auto usual = static_cast<uint32_t>(host::power_of_two_up_to(std::min(most, 1024u)));
   if (options.cq_entries == 0 && options.depth < usual) options.cq_entries = usual;
   options.shadow_doorbells = job.drive->shadow;
+  if (job.gpu) options = host::on(job.gpu->executor, options);
   return controller.create_queue(options);
 }
 
@@ -248,7 +148,8 @@ xf_job* xf_open(const xf_options* options) try {
   auto job = std::make_unique<xf_job>();
   job->spec = options->controller;
   job->cq_entries = options->cq_entries;
-  job->drive = &fio::open_drive(job->spec, options->shadow != 0);
+  job->gpu_number = options->gpu;
+  job->drive = &fio::open_drive(job->spec, options->shadow != 0, job->gpu_number);
   try {
     job->nsid = job->drive->opened.namespace_or(options->nsid);
     job->names = job->drive->opened.identify(job->nsid);
@@ -288,6 +189,11 @@ void* xf_allocate(xf_job* job, size_t bytes) try {
 }
 
 void xf_release(xf_job* job) {
+  if (job->running && job->running->gpu && !job->running->gpu->stop()) {
+    say("the kernel on the GPU does not end; its memory stays allocated, and the GPU may be hung (see dmesg)");
+    static_cast<void>(job->running.release());
+    static_cast<void>(new host::DmaBuffer(std::move(job->buffer)));
+  }
   // The drive may still write to the memory of what is in flight: the queue goes first.
   job->running.reset();
   job->region = {};
@@ -295,6 +201,8 @@ void xf_release(xf_job* job) {
 }
 
 int xf_start(xf_job* job, const xf_sizes* sizes) try {
+  // Not before: a process that forks has no GPU.
+  if (job->gpu_number >= 0) job->gpu = fio::open_gpu(static_cast<uint32_t>(job->gpu_number));
   auto running = std::make_unique<Running>(create_queue(*job, sizes->depth));
   const uint64_t whole = uint64_t{running->queue.handle().max_blocks} << job->names.block_shift;
   if (sizes->largest > whole) {
@@ -315,6 +223,7 @@ int xf_start(xf_job* job, const xf_sizes* sizes) try {
   running->operations.resize(sizes->depth + 1);
   running->ended.resize(sizes->depth + 1);
   if (sizes->largest_trim != 0) prepare_trims(*job, *running, *sizes);
+  if (job->gpu) running->gpu = std::make_unique<fio::GpuServer>(job->gpu, running->owner.handle(), job->drive->shadow);
   job->running = std::move(running);
   return 0;
 } catch (const std::exception& error) {
@@ -333,28 +242,26 @@ int xf_submit(xf_job* job, xf_operation operation, uint64_t offset, uint64_t byt
   const nvme::Command command =
       nvme::command(operation == XF_READ ? nvme::Opcode::read : nvme::Opcode::write)
           .range(offset >> running.block_shift, static_cast<uint32_t>(bytes >> running.block_shift));
+  if (running.gpu)
+    return running.post(command, job->region.base + place, reinterpret_cast<uintptr_t>(tag)) ? 0 : EAGAIN;
   const xio::Token token = running.trusting.try_submit(command, nvme::ContiguousPages{job->region.base + place});
   if (XIO_UNLIKELY(!token.submitted())) return EAGAIN;
   running.commands[running.queue.slot_of(token)] = reinterpret_cast<uintptr_t>(tag);
   return 0;
 }
 
-void xf_commit(xf_job* job) { job->running->queue.ring(); }
+void xf_commit(xf_job* job) { job->running->ring(); }
 
 int xf_flush(xf_job* job) {
   Running& running = *job->running;
   forget_returned(running);
-  xio::Token token = xio::Token::refused(Status::would_block);
-  drain(*job, running, 1, [&] {
-    token = running.queue.try_submit(nvme::flush(), nvme::NoData{});
-    return token.submitted() || token.status != Status::would_block;
-  });
-  if (job->lost != 0) return job->lost;
-  if (!token.submitted()) return refused(*job, token.status, 0, 0);
   Operation& flush = running.operations.back();
   flush = {nullptr, 1, 0};
-  running.commands[running.queue.slot_of(token)] = uintptr_t{running.operations.size() - 1} * 2 + 1;
-  running.queue.ring();
+  Status status;
+  drain(*job, running, 1, [&] { return (status = submit_flush(running)) != Status::would_block; });
+  if (job->lost != 0) return job->lost;
+  if (!status.is_ok()) return refused(*job, status, 0, 0);
+  running.ring();
   drain(*job, running, ~0u, [&] { return flush.left == 0; });
   return flush.error;
 }

@@ -25,6 +25,7 @@ struct xf_options {
   uint32_t nsid;          /**< 0: the namespace that `controller` names, else 1 */
   uint32_t cq_entries;    /**< 0: 1024, or as many as the controller's queues hold */
   int shadow;             /**< whether the queues have shadow doorbells */
+  int gpu;                /**< number of the GPU whose kernel submits; -1: the job's own thread does */
 };
 
 /** Sizes of a job, in bytes where nothing else is said. */

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/controller.hpp>
 #include <xio/nvme.hpp>
+
+#include "fio/drives.hpp"
+#include "fio/gpu.hpp"
+#include "fio/job.h"
 
 namespace fio {
 
@@ -44,10 +50,34 @@ struct Running {
         trusting(owner.handle()),
         commands(queue.handle().slot_mask + 1) {}
 
+  /// With executor=gpu: posts a command of the kernel's. Returns whether there was room.
+  /// @param tag as in `commands`
+  bool post(const xio::nvme::Command& command, uint64_t bus, uintptr_t tag) {
+    HostRing& ring = gpu->ring();
+    if (!ring.has_room() || commands[ring.slot()] != 0) return false;
+    commands[ring.slot()] = tag;
+    ring.post(command, bus);
+    return true;
+  }
+  /// Whether `count` commands may be posted.
+  bool has_room(uint32_t count) const {
+    const HostRing& ring = gpu->ring();
+    if (!ring.has_room(count)) return false;
+    for (uint32_t i = 0; i < count; ++i)
+      if (commands[ring.slot(i)] != 0) return false;
+    return true;
+  }
+  void ring() { gpu ? gpu->ring().commit() : queue.ring(); }
+  template <class Each>
+  uint32_t process_completions(Each&& each, uint32_t most) {
+    return gpu ? gpu->ring().take(each, most) : queue.process_completions(each, most);
+  }
+
   xio::host::NvmeQueue owner;
   Queue queue;
   TrustingQueue trusting;
-  uint64_t largest = 0;  ///< bytes of an operation that is one command, at most; 0: the drive is lost
+  std::unique_ptr<GpuServer> gpu;  ///< null: the job's thread submits by itself
+  uint64_t largest = 0;            ///< bytes of an operation that is one command, at most; 0: the drive is lost
   uint64_t block_mask = 0;
   uint32_t block_shift = 0;
   /// By the slot of a command in flight: the tag of its operation, or 2 n + 1 for operations[n]; else 0.
@@ -64,3 +94,22 @@ struct Running {
 };
 
 }  // namespace fio
+
+/// A job.
+struct xf_job {
+  std::string spec;
+  int gpu_number = -1;  ///< -1: the CPU
+  std::shared_ptr<fio::Gpu> gpu;
+  fio::Drive* drive = nullptr;
+  uint32_t nsid = 0;
+  uint32_t cq_entries = 0;
+  xio::host::NamespaceInfo names;
+  xio::host::DmaBuffer buffer;
+  xio::Region region{};
+  std::unique_ptr<fio::Running> running;
+  int lost = 0;                    ///< the error of a drive that is gone
+  std::vector<uint16_t> reported;  ///< statuses that the user was told of
+  std::vector<xio::Status::Code> refusals;
+
+  xio::host::NvmeController& controller() const { return *drive->opened.controller; }
+};
