@@ -110,6 +110,11 @@ static int attach(struct thread_data* td) {
     xf_say("please name a controller: controller=vfio:0000:01:00.0, for example");
     return fail(td, EINVAL, "xio");
   }
+  /* -1 is the CPU where xf_options say so. */
+  if (o->executor == EXECUTOR_GPU && wanted.gpu < 0) {
+    xf_say("gpu is the number of a GPU, 0 or more");
+    return fail(td, EINVAL, "xio");
+  }
   if (!td->o.use_thread && strncmp(wanted.controller, "vfio", 4) == 0) {
     xf_say("a drive bound to vfio-pci belongs to one process; please set thread=1");
     return fail(td, EINVAL, "xio");

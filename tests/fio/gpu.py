@@ -74,7 +74,7 @@ def main():
     status, reports, text = fio.run([("a", {"rw": "read", "bs": "2m", "iodepth": 2, "continue_on_error": "all", "ignore_error": IGNORED})],
                                     **{**gpu, "controller": "emulated:fail=read-281-4", "size": "8m"})
     fio.check(reports["a"][0]["total_err"] == 4, f"split: {reports['a'][0]['total_err']} errors of 4\n{text}")
-    for words, options in ("there is no GPU 3", {"gpu": 3}), ("whole number of blocks of 512 bytes", {"bs": 700}):
+    for words, options in ("there is no GPU 3", {"gpu": 3}), ("number of a GPU", {"gpu": -1}), ("whole number of blocks of 512 bytes", {"bs": 700}):
         status, _, text = fio.run([("a", {"rw": "randread"})], **{**gpu, **options})
         fio.check(status != 0 and words in text, f"{options}: status {status}, no '{words}':\n{text}")
     os.environ["XIO_PLAYED_GPU"] = "gfx803"
