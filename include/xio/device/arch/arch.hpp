@@ -35,6 +35,7 @@
 /// | `active()`                    | lanes that execute the call together; NVIDIA GPUs may return a subset          |
 /// | `together(lanes)`             | lanes that call by contract: `lanes`, or all lanes of the wave if it is 0      |
 /// | `alike(mask, p)`              | lanes of `mask` that have not ended and pass the same pointer as the caller    |
+/// | `match(mask, v)`              | lanes of `mask`, which are those that call, that pass the same 8 bytes         |
 /// | `converge(mask)`              | the lanes have converged; their earlier stores precede their later ones        |
 /// | `block_barrier()`             | all threads of the block have arrived; their earlier accesses are performed    |
 /// | `store_mmio(reg, v)`          | one store of exactly this width to a device register                           |

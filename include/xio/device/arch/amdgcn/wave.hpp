@@ -105,6 +105,18 @@ XIO_DEVICE_INLINE T broadcast(uint64_t, T value, uint32_t source) {
   return (T)(static_cast<uint64_t>(high) << 32 | low);
 }
 
+/// One round for each value, by all lanes: none of them leaves the loop before the others.
+XIO_DEVICE_INLINE uint64_t match(uint64_t, uint64_t value) {
+  uint64_t mine = 0;
+  for (uint64_t left = active(); left != 0;) {
+    const bool same = value == broadcast(left, value, static_cast<uint32_t>(__builtin_ctzll(left)));
+    const uint64_t lanes = ballot(0, same);
+    mine = same ? lanes : mine;
+    left &= ~lanes;
+  }
+  return mine;
+}
+
 template <uint32_t Bit>
 XIO_DEVICE_INLINE uint32_t quad_exchange(uint64_t, uint32_t value, bool = true) {
   constexpr int quad_perm = Bit == 1 ? 0xb1 : 0x4e;  // lanes 1,0,3,2 and 2,3,0,1

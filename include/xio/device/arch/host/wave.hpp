@@ -75,10 +75,15 @@ XIO_DEVICE_INLINE T broadcast(uint64_t mask, T value, uint32_t source) {
   return shuffle(mask, value, source);
 }
 
+/// The lanes of `mask` that pass the same value as the caller. Lanes that have ended are not among them.
+XIO_DEVICE_INLINE uint64_t match(uint64_t mask, uint64_t value) {
+  return current_wave ? current_wave->alike(mask, value) : mask;
+}
+
 /// The lanes of `mask` that pass the same pointer as the caller: groups that may act independently of each other. Lanes
 /// that have ended are not among them.
 XIO_DEVICE_INLINE uint64_t alike(uint64_t mask, const void* value) {
-  return current_wave ? current_wave->alike(mask, reinterpret_cast<uint64_t>(value)) : mask;
+  return match(mask, reinterpret_cast<uint64_t>(value));
 }
 
 template <class T>

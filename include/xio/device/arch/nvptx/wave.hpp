@@ -76,14 +76,17 @@ XIO_DEVICE_INLINE bool any(uint64_t mask, bool predicate) {
   return result != 0;
 }
 
+/// The lanes of `mask` that pass the same value as the caller. Lanes that have ended are not among them.
+XIO_DEVICE_INLINE uint64_t match(uint64_t mask, uint64_t value) {
+  uint32_t lanes;
+  asm volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(lanes) : "l"(value), "r"(static_cast<uint32_t>(mask)));
+  return lanes;
+}
+
 /// The lanes of `mask` that pass the same pointer as the caller: groups that may act independently of each other. Lanes
 /// that have ended are not among them.
 XIO_DEVICE_INLINE uint64_t alike(uint64_t mask, const void* value) {
-  uint32_t lanes;
-  asm volatile("match.any.sync.b64 %0, %1, %2;"
-               : "=r"(lanes)
-               : "l"(reinterpret_cast<uint64_t>(value)), "r"(static_cast<uint32_t>(mask)));
-  return lanes;
+  return match(mask, reinterpret_cast<uint64_t>(value));
 }
 
 namespace detail {
