@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The in-process controller is always available; tests/qemu/tester_examples.sh runs the same examples on QEMU's.
-foreach(name first_read many_waves batch several_drives key_value notifications first_put nvme_to_rdma)
+foreach(name first_read many_waves batch several_drives vectoradd key_value notifications first_put nvme_to_rdma)
   xio_add_example(${name} TYPED)
 endforeach()
 xio_add_example(read_blocks ARGS emulated MUST_FAIL_ARGS emulated 131000)              # beyond the end
@@ -89,7 +89,7 @@ if(XIO_BUILD_TESTS)
 endif()
 
 # What docstrings show by @snippet. Those with kernels are compiled for a GPU too.
-set(kernels nvme commands options drive_set kv_queue rdma receive com)
+set(kernels nvme commands options drive_set cache kv_queue rdma receive com)
 xio_add_snippets(${kernels} host rdma_host emulation)
 if(XIO_BUILD_TESTS)
   foreach(name IN LISTS kernels)

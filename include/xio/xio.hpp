@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief Everything a kernel needs, for NVMe and for RDMA. Host code includes what it uses from xio/host.
+/// @brief The queues of NVMe and RDMA. What lies above them, xio/cache.hpp, is included by itself; host code includes
+/// what it uses from xio/host.
 
 #include <xio/kv.hpp>
 #include <xio/nvme.hpp>

@@ -21,6 +21,8 @@ SIDES = [
         ("NVMe queue of values", "xio::nvme::kv::Queue", "`nvme::kv::Queue<Sharing, Policy>` of `<xio/kv.hpp>`; it has"
          " the calls of `nvme::Queue`, too."),
         ("Many drives", "xio::nvme::DriveSet", "`nvme::DriveSet`, one address space over several queues."),
+        ("Page cache", "xio::Cache", "`Cache<Options>` of `xio/cache.hpp`, pages of several drives."),
+        ("Array on a page cache", "xio::BlockArray", "`BlockArray<T, Options>`; `array[i]` is an element."),
         ("NVMe commands", "xio::nvme::", "Arguments of `submit`; `copy` and those after it need"
          " `<xio/vendors/nvme/encode_more.hpp>`."),
         ("RDMA queue pair", "xio::rdma::QueuePair",
@@ -38,6 +40,7 @@ SIDES = [
         ("NVMe controller", "xio::host::NvmeController",
          "Over a transport: `QemuNvme`, `VfioNvme`, `KernelSharedNvme`, `emulation::NvmeController`."),
         ("NVMe queue on the host", "xio::host::NvmeQueue", ""),
+        ("Page cache on the host", "xio::host::NvmeCache", "Made by `host::make_cache()`."),
         ("Executor and memory", "xio::host::Executor", ""),
         ("Buffer of a controller", "xio::host::DmaBuffer", ""),
         ("Launch, adopt, find", "xio::host::", ""),
@@ -56,7 +59,7 @@ HEADERS = {
     "xio::nvme::": r"vendors/nvme/encode(_more)?\.hpp",
     "xio::": r"device/core/(com|deadline|poll|status|pattern)|device/queue/notification",
     "xio::host::": r"host/(launch|rdma/(mlx5|bnxt|ionic|ernic|exchange)|memory/executor|clock)"
-                   r"|host/gpu/(find|occupancy|stream|samples)|host/(errno|nvme/(open|drive_set))",
+                   r"|host/gpu/(find|occupancy|stream|samples)|host/(errno|nvme/(open|drive_set|cache))",
 }
 # Public for the library's own use, or for tests of a transport.
 INTERNAL = re.compile(r"_library$|^(mlx5|bnxt|ionic|ernic)_queues$|^(told|telemetry|slot_of|encode|read64|write32"

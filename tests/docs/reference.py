@@ -24,7 +24,8 @@ SCRIPT_LINK = re.compile(r"[\"'](?:\.\./)?([\w\-]+\.html(?:#[\w\-]+)?)[\"']")
 # swap and implementations of an interface's functions. Accessors (without parameters, and const or returning a reference; but not CALLS)
 # need not show code.
 CALLS = ["session", "publish_payload", "active_namespaces", "status", "region", "span", "valid", "violations"]
-FACADES = ["nvme::Queue", "nvme::DriveSet", "nvme::DriveSetHandle", "rdma::QueuePair", "rdma::ReceiveQueue", "rdma::RemoteMemory",
+FACADES = ["nvme::Queue", "nvme::DriveSet", "nvme::DriveSetHandle", "Cache", "BlockArray", "host::NvmeCache",
+           "rdma::QueuePair", "rdma::ReceiveQueue", "rdma::RemoteMemory",
            "Options", "Region", "host::NvmeController", "host::NvmeQueue", "host::Executor", "host::DmaBuffer", "host::HostStream",
            "host::GpuModule", "host::GpuKernel", "host::GpuWork", "host::DirectQueuePair", "host::VerbsQueuePair", "host::Exchange",
            "host::ExchangeServer", "emulation::NvmeController", "emulation::RdmaNic", "emulation::RdmaQueuePair"]

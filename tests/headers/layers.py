@@ -22,9 +22,10 @@ BELOW = {
     **{f"vendors/{nic}": CORE + ["vendors", "vendors/rdma"] for nic in NICS},
     "device/queue": CORE,
     "device/nvme": KERNEL + ["vendors/nvme"],
+    "device/cache": KERNEL + ["device/nvme", "vendors/nvme"],
     "device/rdma": KERNEL + ["vendors/rdma"],
     "device/abi": [""],
-    "": KERNEL + ["", "device/nvme", "device/rdma", "vendors/*"],
+    "": KERNEL + ["", "device/nvme", "device/cache", "device/rdma", "vendors/*"],
     "host": CORE,
     "host/linux": CORE + ["host", "vendors/nvme"],
     "host/topology": SETUP,
@@ -41,6 +42,7 @@ BELOW = {
 # Headers that bring several folders together.
 ABOVE = {"xio/host/launch.hpp": ["host/gpu", "host/memory", "host/simt"],
          "xio/host/nvme/open.hpp": ["host/emulation", "host/emulation/nvme"],
+         "xio/host/nvme/cache.hpp": ["device/cache"],
          "xio/vendors/list.hpp": [f"vendors/{nic}" for nic in NICS],
          **{f"xio/vendors/{nic}/queues.hpp": ["device/rdma"] for nic in NICS}}
 EVERYWHERE = ("xio/config.hpp", "xio/version.hpp")

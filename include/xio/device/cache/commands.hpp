@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief The commands of a page cache: lanes submit them together, and take completions for each other.
+
+#include <xio/device/cache/frames.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace detail {
+/// @addtogroup kernel_cache
+/// @{
+
+/// The queues of a cache, as one wave uses them. All lanes of `group` make each call.
+template <class QueuePolicy>
+struct PageCommands {
+  using Word = CacheWord;
+  using Queue = nvme::Queue<Sharing::grid, QueuePolicy>;
+
+  Frames frames;
+  uint32_t lane_queue;  ///< of the wave, on each drive
+
+  /// Submits the lanes' commands, with one doorbell for each queue.
+  XIO_DEVICE void submit(uint64_t group, const PageCommand& command, Deadline until, Status& refused) {
+    const CacheHandle& c = frames.handle();
+    count(group, &CacheCounts::write_backs, command.kind == PageCommand::write);
+    each_queue(group, command.kind != PageCommand::none, command.queue, [&](Queue& queue) XIO_INLINE_LAMBDA {
+      const auto operation = command.kind == PageCommand::read ? nvme::Opcode::read : nvme::Opcode::write;
+      const uint32_t frame = command.frame.number;
+      const auto data = c.memory.at(uint64_t{frame} << c.page_shift, 1u << c.page_shift).on(command.where.drive);
+      const auto kept = c.splits != 0 ? NoOptions().notify(reinterpret_cast<Notification*>(&c.ends[frame]))
+                                      : NoOptions().keep(c.ends[frame]);
+      const uint32_t blocks = 1u << (c.page_shift - queue.handle().block_shift);
+      const Token token = queue.submit(nvme::command(operation).range(command.where.lba, blocks), data, until, kept);
+      if (token.submitted()) return;
+      frames.refuse(command.frame);
+      refused = token.status;
+    });
+  }
+
+  /// Takes completions for the lanes that wait for a frame's command. Returns whether it can never end.
+  XIO_DEVICE bool progress(uint64_t group, bool waits, Frame frame) {
+    bool lost = false;
+    each_queue(group, waits, waits ? frames.queue_of(frame.number) : 0, [&](Queue& queue) XIO_INLINE_LAMBDA {
+      (void)queue.drain();
+      lost = protocol::is_lost<Sharing::grid>(*queue.handle().state);
+    });
+    if (!lost) return false;
+    frame.word = frames.observe(frame.number);
+    Status how;
+    bool submitted = true;
+    // Its submitter will find out what it has not submitted yet.
+    return (frame.word & Word::armed) != 0 && Word::is_under_way(frame.word) && !frames.ended(frame, how, submitted);
+  }
+
+  /// Makes the volatile cache of each lane's drive permanent.
+  XIO_DEVICE Status flush_drive(uint64_t group, uint32_t drive, Deadline until) {
+    Status status;
+    const uint32_t number = drive * frames.handle().drives.queues_per_drive + lane_queue;
+    each_queue(group, drive < frames.handle().drives.drives, number, [&](Queue& queue) XIO_INLINE_LAMBDA {
+      status = queue.wait(queue.submit(nvme::flush(), nvme::NoData{}, until), until);
+    });
+    return status;
+  }
+
+  /// Counts the lanes that have `happened`.
+  XIO_DEVICE void count(uint64_t group, uint64_t CacheCounts::* which, bool happened) const {
+    const uint64_t lanes = arch::ballot(group, happened);
+    if (lanes != 0 && arch::is_first(group))
+      arch::fetch_add<Frames::scope>(&(frames.handle().counts->*which), uint64_t{arch::count_lanes(lanes)});
+  }
+
+  /// Calls `action(queue)` once for each distinct queue, by exactly those participating lanes that use it.
+  template <class Action>
+  XIO_DEVICE void each_queue(uint64_t group, bool takes_part, uint32_t queue, Action action) {
+    for (uint64_t left = arch::ballot(group, takes_part); left != 0;) {
+      const uint32_t chosen = arch::broadcast(group, queue, arch::first_lane(left));
+      const bool now = takes_part && queue == chosen;
+      const uint64_t together = arch::ballot(group, now);
+      if (now) {
+        Queue one(frames.handle().drives.queues[chosen], together);
+        action(one);
+      }
+      left &= ~together;
+    }
+  }
+};
+
+/// @}
+}  // namespace detail
+
+XIO_NAMESPACE_END
