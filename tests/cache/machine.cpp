@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief The page cache as GPU code, executed by the model of the GPU with every liberty that its architecture gives.
+///
+/// cache-machine FILE SEEDS: random, put and get, and flush by several waves, every element compared.
+/// cache-machine FILE counts: what hits, puts and misses cost, held to the limits below.
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <machine/core/load.hpp>
+#include <scenarios/arena.hpp>
+
+#include "cache/kernels.hpp"
+
+#include <xio/host/emulation/nvme/controller.hpp>
+#include <xio/host/nvme/cache.hpp>
+
+using namespace cache_tests;
+using machine::MemoryKind;
+
+namespace {
+
+struct Shape {
+  uint32_t frames, ways, page_bytes, drives, pages, depth;
+};
+
+/// What a kernel and the drives share, at the same addresses in every run.
+class Rig {
+ public:
+  Rig(machine::Gpu& gpu, const Shape& shape, MemoryKind kind) : gpu_(gpu), shape_(shape) {
+    xio::emulation::NvmeConfig config;
+    config.execution = xio::emulation::NvmeExecution::stepped;
+    config.memory = arena_.source(kind, "memory of the drives");
+    config.namespaces[0].blocks = uint64_t{shape.pages / shape.drives} * (shape.page_bytes / 512);
+    std::vector<xio::host::NvmeController*> all;
+    for (uint32_t i = 0; i < shape.drives; ++i) {
+      auto model = std::make_unique<xio::emulation::NvmeController>(config);
+      models_.push_back(model.get());
+      controllers_.push_back(std::make_unique<xio::host::NvmeController>(std::move(model)));
+      all.push_back(controllers_.back().get());
+    }
+    xio::host::CacheOptions options;
+    options.page_bytes = shape.page_bytes;
+    options.bytes = size_t{shape.frames} * shape.page_bytes;
+    options.ways = shape.ways;
+    options.queue.depth = shape.depth;
+    cache_ = std::make_unique<xio::host::NvmeCache>(xio::host::make_cache(xio::host::Executor(), all, options));
+    result_ = arena_.make<Result>(1, MemoryKind::local, "result");
+    std::vector<uint64_t> page(shape.page_bytes / 8);
+    for (uint64_t n = 0; n < shape.pages; ++n) {
+      for (size_t k = 0; k < page.size(); ++k) page[k] = content(n * page.size() + k, 0);
+      models_[n % shape.drives]->write_blocks(1, n / shape.drives * (shape.page_bytes / 512), shape.page_bytes / 512,
+                                              page.data());
+    }
+    arena_.map(gpu.memory);
+    const CacheHandle handle = cache_->handle();
+    gpu.memory.add(handle.ends,
+                   static_cast<size_t>(reinterpret_cast<char*>(handle.sets + (4u << handle.set_shift)) -
+                                       reinterpret_cast<char*>(handle.ends)),
+                   MemoryKind::local, "words of the cache");
+    for (const auto& queue : cache_->drives().queues()) {
+      gpu.memory.add(queue.handle().sq_doorbell, 4, MemoryKind::registers, "SQ doorbell");
+      gpu.memory.add(queue.handle().cq_doorbell, 4, MemoryKind::registers, "CQ doorbell");
+    }
+    gpu.step_devices = [this](machine::Random& random) {
+      size_t done = 0;
+      for (auto* const model : models_) done += model->step(random.one_in(2) ? 1 + random.below(3) : ~0u);
+      return done != 0;
+    };
+  }
+  ~Rig() {
+    gpu_.step_devices = nullptr;
+    gpu_.memory.clear();
+  }
+
+  uint64_t elements() const { return cache_->elements(8); }
+  Result run(const char* kernel, uint64_t seed, uint32_t blocks, uint32_t threads, Work work, uint32_t steps,
+             uint64_t version) {
+    struct {
+      CacheHandle cache;
+      Job job;
+      Result* result;
+    } arguments{cache_->handle(), {elements(), version, steps, work, {gpu_.patience_ns()}}, result_};
+    *result_ = {};
+    machine::Launch launch;
+    launch.grid.x = blocks;
+    launch.block.x = threads;
+    launch.arguments = &arguments;
+    launch.argument_bytes = sizeof arguments;
+    gpu_.start(seed);
+    gpu_.run(kernel, launch);
+    return *result_;
+  }
+  /// Elements of the drives that are not of the version.
+  uint64_t differing(uint64_t version) {
+    std::vector<uint64_t> page(shape_.page_bytes / 8);
+    uint64_t count = 0;
+    for (uint64_t n = 0; n < shape_.pages; ++n) {
+      models_[n % shape_.drives]->read_blocks(1, n / shape_.drives * (shape_.page_bytes / 512), shape_.page_bytes / 512,
+                                              page.data());
+      for (size_t k = 0; k < page.size(); ++k) count += page[k] != content(n * page.size() + k, version);
+    }
+    return count;
+  }
+  xio::CacheCounts counts() const { return cache_->counts(); }
+
+ private:
+  machine::Gpu& gpu_;
+  Shape shape_;
+  scenarios::Arena arena_;
+  std::vector<xio::emulation::NvmeController*> models_;
+  std::vector<std::unique_ptr<xio::host::NvmeController>> controllers_;
+  std::unique_ptr<xio::host::NvmeCache> cache_;
+  Result* result_ = nullptr;
+};
+
+void require(const char* what, uint64_t seed, const Result& result, uint64_t expected) {
+  if (result.right == expected && result.wrong == 0 && result.failed == 0) return;
+  throw std::runtime_error(std::string(what) + ", seed " + std::to_string(seed) + ": " + std::to_string(result.right) +
+                           " right of " + std::to_string(expected) + ", " + std::to_string(result.wrong) + " wrong, " +
+                           std::to_string(result.failed) + " failed, one with " +
+                           xio::name(Status::unpack(result.first).code) + " " + std::to_string(result.first >> 16));
+}
+
+void run_seed(machine::Gpu& gpu, uint64_t seed) {
+  const Shape shapes[] = {{1, 4, 512, 1, 4, 8}, {4, 4, 512, 2, 8, 64}, {16, 4, 1024, 3, 24, 3}, {2, 4, 4096, 2, 4, 16}};
+  const Shape& shape = shapes[seed % 4];
+  const uint32_t blocks = 2, threads = gpu.wave_size() * (seed % 3 == 0 ? 2 : 1);
+  Rig rig(gpu, shape, seed / 4 % 2 == 0 ? MemoryKind::uncached : MemoryKind::host);
+  const uint64_t all = uint64_t{blocks} * threads;
+  require("random", seed, rig.run("cache_read_only", seed, blocks, threads, Work::random, 2, 0), 2 * all);
+  const auto rounds = static_cast<uint32_t>((rig.elements() + all - 1) / all);
+  require("put and get", seed, rig.run("cache_write_back", seed, blocks, threads, Work::put_get, rounds, 1),
+          rounds * all);
+  require("flush", seed, rig.run("cache_flush", seed, 1, gpu.wave_size(), Work::put, 1, 1), 0);
+  if (const uint64_t wrong = rig.differing(1))
+    throw std::runtime_error("after flush, seed " + std::to_string(seed) + ": " + std::to_string(wrong) +
+                             " elements of the drives are old");
+}
+
+/// Wave instructions and atomics of one step: the difference of two runs. Of NVIDIA's, those of a thread.
+struct Cost {
+  double instructions, atomics;
+};
+Cost cost(machine::Gpu& gpu, Rig& rig, const char* kernel, uint32_t spread, uint32_t steps) {
+  Cost of[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    (void)rig.run(kernel, 0, 1, gpu.wave_size(), Work::random, i == 0 ? 1 : 1 + steps, spread);
+    const double lanes = gpu.target().rfind("sm_", 0) == 0 ? gpu.wave_size() : 1;
+    of[i] = {static_cast<double>(gpu.counts.instructions) / lanes, static_cast<double>(gpu.counts.atomics) / lanes};
+  }
+  return {(of[1].instructions - of[0].instructions) / steps, (of[1].atomics - of[0].atomics) / steps};
+}
+
+int show_counts(machine::Gpu& gpu) {
+  Rig rig(gpu, {128, 8, 4096, 1, 2048, 64}, MemoryKind::uncached);
+  int bad = 0;
+  const auto show = [&](const char* what, const Cost& now, double instructions, double atomics) {
+    const bool over = (instructions != 0 && now.instructions > instructions) || (atomics >= 0 && now.atomics > atomics);
+    std::printf("%-28s %7.1f instructions of a wave, %5.2f atomics%s\n", what, now.instructions, now.atomics,
+                over ? "  ABOVE ITS LIMIT" : "");
+    bad += over;
+  };
+  for (uint32_t i = 0; i < 2; ++i) (void)rig.run("cost_get", 0, 1, gpu.wave_size(), Work::random, 1, 1);
+  (void)rig.run("cost_get", 0, 1, gpu.wave_size(), Work::random, 1, 0);
+  const Cost read = cost(gpu, rig, "cost_read", 1, 8);
+  show("load", cost(gpu, rig, "cost_load", 0, 100), 0, 0);
+  show("hit, one page", cost(gpu, rig, "cost_get", 0, 100), 180, 0);
+  show("hit, a page for each lane", cost(gpu, rig, "cost_get", 1, 100), 180, 0);
+  show("put, one page", cost(gpu, rig, "cost_put", 0, 100), 0, 2);
+  show("put, a page for each lane", cost(gpu, rig, "cost_put", 1, 100), 0, 2);
+  show("read and wait", read, 0, -1);
+  show("miss", cost(gpu, rig, "cost_get", 2, 8), 0, -1);
+  return bad != 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 3) throw std::runtime_error("usage: cache-machine FILE SEEDS|counts");
+  const std::unique_ptr<machine::Gpu> gpu = machine::load(argv[1]);
+  if (std::string(argv[2]) == "counts") return show_counts(*gpu);
+  const uint64_t seeds = std::strtoull(argv[2], nullptr, 10);
+  uint64_t wrong = 0;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    try {
+      run_seed(*gpu, seed);
+    } catch (const std::exception& error) {
+      ++wrong;
+      std::printf("%s\n", error.what());
+    }
+  }
+  std::printf("%s: %llu seeds, %llu wrong\n", gpu->target().c_str(), static_cast<unsigned long long>(seeds),
+              static_cast<unsigned long long>(wrong));
+  return wrong != 0 ? 1 : 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
+}
