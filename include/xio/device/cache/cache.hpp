@@ -256,14 +256,16 @@ class Cache {
           if (detail::Frames::is_unusable(awaited.word)) ++lost;
         }
       }
+      Status::Code given_up = Status::ok;
+      if (wanted && late) given_up = Status::timed_out;
       if (commands_.progress(group, wanted && Word::is_under_way(awaited.word), awaited)) {
         // A frame of the set, or the page itself.
-        if (awaited.number == found.number || ++lost >= commands_.frames.ways())
-          status = Status::broken, wanted = false;
+        const bool page_lost = found.word != 0 && awaited.number == found.number;
+        if (page_lost || ++lost >= commands_.frames.ways()) given_up = Status::broken;
       }
-      if (wanted && late) {
+      if (given_up != Status::ok) {
         if (Waits && found.word == 0) commands_.frames.ask_no_more(page);
-        status = Status::timed_out, wanted = false;
+        status = given_up, wanted = false;
       }
       if (!wanted && held != none) commands_.frames.unpin(held), held = none;
       if (arch::ballot(group, wanted) == 0) return status;
