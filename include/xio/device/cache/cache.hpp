@@ -178,10 +178,10 @@ class Cache {
     const uint64_t pinned = arch::ballot(group, leads && commands_.frames.pin(found, true, Word::dirty));
     acts = acts && (pinned >> leader & 1) != 0;
     if (acts) detail::Element<T>::store(commands_.frames.at(found.number), offset, value);
-    arch::wait_stores();    // order: elements before the pin's end
-    arch::converge(group);  // order: other lanes' elements before the pin's end
+    arch::converge(group);  // order: other lanes' elements before the leader's wait
     if (acts && leads) {
       if (commands_.frames.used(found.number) == 0) commands_.frames.use(found.number);
+      arch::wait_stores();  // order: elements before the pin's end
       commands_.frames.unpin(found.number);
     }
     return acts;
