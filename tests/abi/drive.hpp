@@ -8,6 +8,7 @@
 #include <string>
 
 #include <machine/core/gpu.hpp>
+#include <machine/core/host_memory.hpp>
 #include <scenarios/arena.hpp>
 #include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
@@ -16,17 +17,12 @@ namespace abi_tests {
 
 using machine::MemoryKind;
 
-/// Kind of host memory. Targets without system-scope stores need memory that their L2 does not hold.
-inline MemoryKind host_memory(const std::string& target) {
-  return target == "gfx90a" || target.compare(0, 5, "gfx11") == 0 ? MemoryKind::uncached : MemoryKind::host;
-}
-
 /// Its controller is stepped by the model. What a kernel needs beside it comes from the arena, before map().
 class Drive {
  public:
   static constexpr uint32_t depth = 16;
 
-  explicit Drive(const machine::Gpu& gpu) : kind_(host_memory(gpu.target())) {
+  explicit Drive(const machine::Gpu& gpu) : kind_(machine::host_memory(gpu.target())) {
     xio::emulation::NvmeConfig config;
     config.execution = xio::emulation::NvmeExecution::stepped;
     config.memory = arena.source(kind_, "controller");

@@ -15,6 +15,7 @@
 
 #include <abi/drive.hpp>
 #include <abi/work.hpp>
+#include <machine/core/host_memory.hpp>
 #include <machine/core/load.hpp>
 #include <scenarios/arena.hpp>
 #include <xio/host/emulation/rdma/kits.hpp>
@@ -25,9 +26,9 @@
 namespace {
 
 using abi_tests::Drive;
-using abi_tests::host_memory;
 using abi_tests::NvmeWork;
 using abi_tests::RdmaWork;
+using machine::host_memory;
 using machine::MemoryKind;
 using scenarios::Arena;
 

@@ -9,18 +9,15 @@
 
 #include <catch.hpp>
 #include <machine/amdgcn_smoke.hpp>
+#include <machine/core/host_memory.hpp>
 #include <machine/core/load.hpp>
 #include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 
 namespace {
 
+using machine::host_memory;
 using machine::MemoryKind;
-
-/// Kind of host memory. Targets without system-scope stores need memory that their L2 does not hold.
-MemoryKind host_memory(const std::string& target) {
-  return target == "gfx90a" || target.compare(0, 5, "gfx11") == 0 ? MemoryKind::uncached : MemoryKind::host;
-}
 
 struct Case {
   const char* kernel;

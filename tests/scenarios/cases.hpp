@@ -11,6 +11,7 @@
 #include <xio/device/core/policy.hpp>
 
 #include <machine/core/gpu.hpp>
+#include <machine/core/host_memory.hpp>
 
 namespace scenarios {
 
@@ -114,9 +115,7 @@ inline Trouble trouble_of(const Case& one, uint64_t seed) {
 
 /// Memory kind of data, and of what the device writes: coherent for the target's accesses of system scope.
 inline MemoryKind shared_kind(const Gpu& gpu, uint64_t seed) {
-  const std::string& target = gpu.target();
-  if (target == "gfx90a" || target.compare(0, 5, "gfx11") == 0) return MemoryKind::uncached;
-  return seed / 3 % 4 == 3 ? MemoryKind::uncached : MemoryKind::host;
+  return seed / 3 % 4 == 3 ? MemoryKind::uncached : machine::host_memory(gpu.target());
 }
 
 /// Memory kind of data and of what the device writes in this case. The GPU's own, where that makes a difference to
