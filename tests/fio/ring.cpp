@@ -19,6 +19,7 @@
 #include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 
+#include <machine/core/host_memory.hpp>
 #include <machine/core/load.hpp>
 #include <scenarios/arena.hpp>
 
@@ -52,7 +53,8 @@ struct Job {
     config.execution = emulation::NvmeExecution::stepped;
     config.queues = 1;
     config.poison_fetched_entries = true;
-    config.memory = arena.source(MemoryKind::host, "host memory");
+    const MemoryKind shared = host_memory(gpu.target());
+    config.memory = arena.source(shared, "host memory");
     auto made = std::make_unique<emulation::NvmeController>(std::move(config));
     model = made.get();
     controller = std::make_unique<host::NvmeController>(std::move(made));
@@ -72,10 +74,10 @@ struct Job {
         static_cast<uint32_t>(__builtin_ctz(static_cast<uint32_t>(host::power_of_two_up_to(2 * depth)))) + 1;
     const uint32_t entries = 1u << shift;
     fio::HostRing::Memory memory{};
-    memory.commands = arena.make<fio::Descriptor>(entries, MemoryKind::host, "commands");
-    memory.answers = arena.make<uint64_t>(entries, MemoryKind::host, "answers");
-    memory.posted = arena.make<uint64_t>(1, MemoryKind::host, "posted");
-    auto* const report = arena.make<fio::Report>(1, MemoryKind::host, "report");
+    memory.commands = arena.make<fio::Descriptor>(entries, shared, "commands");
+    memory.answers = arena.make<uint64_t>(entries, shared, "answers");
+    memory.posted = arena.make<uint64_t>(1, shared, "posted");
+    auto* const report = arena.make<fio::Report>(1, shared, "report");
     memory.report = report;
     memory.commands_mask = entries - 1;
     memory.answers_shift = shift;
@@ -89,7 +91,7 @@ struct Job {
                 memory.commands_mask,
                 memory.answers_shift,
                 0,
-                {1000000000}};
+                {10000000}};
     tags.resize(handle.slot_mask + 1, -1);
     gpu.memory.clear();
     arena.map(gpu.memory);
@@ -112,7 +114,7 @@ struct Job {
         [&](const nvme::Completion& completion) {
           const int tag = std::exchange(tags[completion.slot], -1);
           CHECK(tag >= 0, "an answer for slot %u, which has no command", completion.slot);
-          each(tag, completion.status_field);
+          if (tag >= 0) each(tag, completion.status_field);
         },
         most);
   }
@@ -319,8 +321,13 @@ struct Limit {
   double doorbells;
   double host_writes;  ///< 0: the model does not count them (PTX)
 };
-/// At depth 64, batches of 16. A wave of sm_90 has half as many lanes; each of its threads executes every instruction.
-constexpr Limit limits[] = {{"gfx942", 13, 0.03, 1.2}, {"sm_90", 32, 0.03, 0}};
+/// At depth 64, batches of 16. A wave of gfx11, gfx12 and sm_90 has half as many lanes. Each thread of sm_90 executes
+/// every instruction.
+constexpr Limit limits[] = {{"gfx90a", 14, 0.03, 1.2},
+                            {"gfx942", 13, 0.03, 1.2},
+                            {"gfx1100", 21, 0.03, 1.2},
+                            {"gfx1201", 20, 0.03, 1.2},
+                            {"sm_90", 32, 0.03, 0}};
 
 void count(Gpu& gpu, bool all) {
   const double lanes = gpu.target().compare(0, 3, "sm_") == 0 ? gpu.wave_size() : 1;
