@@ -10,6 +10,7 @@ if(NOT XIO_SANITIZE)
 endif()
 xio_add_tests(cache pages LABELS protocol TIMEOUT 300 OPTIMISE -O1 DEFINITIONS XIO_COUNT_OPERATIONS=1 SOURCES ${sources})
 if(NOT XIO_SANITIZE)
+  xio_add_test(cache/moments LABELS protocol TIMEOUT 300 DEFINITIONS XIO_INTERLEAVE=1)
   xio_register_test(NAME cache.sweep_whole COMMAND cache-pages ${XIO_CATCH2_STRICT} --filenames-as-tags "[#sweep]"
     LABELS cache nightly TIMEOUT 14400 ENVIRONMENT XIO_TESTS_WHOLE=1)
 endif()

@@ -31,6 +31,18 @@ void hits(CacheHandle cache, bool puts, uint64_t step, arch::OperationCounts* co
   if (status.is_ok() && value == content(i, 0)) arch::fetch_add<arch::Scope::system>(&result->right, uint64_t{1});
 }
 
+/// Pins page 0 twice; the second time it is present.
+void pin_twice(CacheHandle cache, arch::OperationCounts* counts, Result* result) {
+  xio::Cache<> pages(cache, 0);
+  xio::PinnedPage page = pages.pin(0, xio::deadline(patience));
+  pages.unpin(page);
+  *counts = arch::operation_counts;
+  page = pages.pin(0, xio::deadline(patience));
+  *counts = arch::operation_counts - *counts;
+  result->right = page.status.is_ok() && *reinterpret_cast<const uint64_t*>(page.data) == content(0, 0);
+  pages.unpin(page);
+}
+
 }  // namespace
 
 TEST_CASE("A hit takes no atomic, a put two for each page") {
@@ -48,4 +60,11 @@ TEST_CASE("A hit takes no atomic, a put two for each page") {
     CHECK(rig.launch(64, hits, true, step, &counts).right == 64);
     CHECK(counts.atomics == (step == 0 ? 2 : 128));
   }
+}
+
+TEST_CASE("A pin acquires what the drive has written, for ordinary loads") {
+  Rig rig(Shape{});
+  arch::OperationCounts counts{};
+  CHECK(rig.launch(1, pin_twice, &counts).right == 1);
+  CHECK(counts.acquires == 1);
 }

@@ -61,6 +61,15 @@ TEST_CASE("A page that cannot be read fails those who wait for it, and nobody el
   }
 }
 
+TEST_CASE("An error that was told is not told to those who come later: the page is read again") {
+  Rig rig(small());
+  const uint64_t lba = rig.lba_of(0);
+  rig.models[0]->faults().fail(Match().with_opcode(2).with_lba(lba, lba), 0x281);
+  for (const Status one : get_all(rig, 64, 1)) CHECK(one == Status(Status::read_error, 0x281));
+  rig.models[0]->faults().clear();
+  for (const Status one : get_all(rig, 64, 1)) CHECK(one.is_ok());
+}
+
 TEST_CASE("A page that cannot be written is kept, and reported to flush alone") {
   Rig rig(small(4));
   const uint64_t lba = rig.lba_of(4);
@@ -77,6 +86,19 @@ TEST_CASE("A page that cannot be written is kept, and reported to flush alone") 
   CHECK(rig.flush_all().failed == 0);
   CHECK(rig.differing(1) == 0);
   CHECK(rig.cache->counts().write_errors > 0);
+}
+
+TEST_CASE("A flush waits for the writes that it has begun") {
+  Rig rig(small());
+  CHECK(rig.write_everything(64, 1).failed == 0);
+  const auto rule = rig.models[0]->faults().drop(Match().with_opcode(1));
+  const Result flushed = rig.flush_all(64, 100_ms);
+  CHECK(flushed.failed != 0);
+  CHECK(Status::unpack(flushed.first) == Status::timed_out);
+  rig.models[0]->faults().release(rule);
+  rig.models[0]->faults().clear();
+  CHECK(rig.flush_all().failed == 0);
+  CHECK(rig.differing(1) == 0);
 }
 
 TEST_CASE("A completion that is lost stops those who wait for its page") {

@@ -4,6 +4,7 @@
 /// @file
 /// @brief Drives with known content, a cache over them, and what a launch of kernels.hpp has found.
 
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -44,8 +45,12 @@ struct Shape {
   uint32_t depth = 64;
 };
 
-/// Longer than any wait that ends by itself on a busy machine.
-constexpr xio::Duration patience = 60_s;
+/// Longer than any wait that ends by itself on a busy machine. XIO_TESTS_PATIENCE overrides it, in seconds, for runs
+/// that must fail.
+inline const xio::Duration patience = [] {
+  const char* const seconds = std::getenv("XIO_TESTS_PATIENCE");
+  return seconds != nullptr ? xio::Duration{std::strtoull(seconds, nullptr, 10) * 1000000000} : 60_s;
+}();
 
 /// The drives hold version 0.
 class Rig {

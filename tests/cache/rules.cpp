@@ -151,6 +151,33 @@ TEST_CASE("A page that nobody waits for any more does not keep others from a fra
   for (const Status one : status) CHECK(one.is_ok());
 }
 
+TEST_CASE("Whoever settles takes the end of that command, and only once") {
+  using Word = xio::detail::CacheWord;
+  Rig rig(one_drive(4, 8));
+  const CacheHandle handle = rig.cache->handle();
+  const xio::detail::Frames frames(handle);
+  const uint64_t page = uint64_t{5} << 32, now = page | Word::one_generation;
+  handle.ends[0].ended = xio::KeptResult::has_ended | 0x281;
+
+  handle.words[0] = now | Word::loading;  // by a wave that has yet to clear the record
+  CHECK_FALSE(frames.settle({0, handle.words[0]}));
+  CHECK(handle.words[0] == (now | Word::loading));
+
+  const xio::detail::Frame seen{0, now | Word::loading | Word::armed};
+  handle.words[0] = now | Word::valid | Word::armed | Word::dirty | 3;  // another lane was faster
+  CHECK(frames.settle(seen));
+  CHECK(handle.words[0] == (now | Word::valid | Word::armed | Word::dirty | 3));
+  handle.words[0] = page | 2 * Word::one_generation | Word::loading;  // and the frame has another command since
+  CHECK(frames.settle(seen));
+  CHECK(handle.words[0] == (page | 2 * Word::one_generation | Word::loading));
+  CHECK(rig.cache->counts().read_errors == 0);
+
+  handle.words[0] = seen.word + 1;
+  CHECK(frames.settle(seen));
+  CHECK(handle.words[0] == ((now | Word::failed | Word::armed) + 1));
+  CHECK(rig.cache->counts().read_errors == 1);
+}
+
 TEST_CASE("Sizes that a cache cannot have are refused") {
   Rig rig(one_drive(4, 8));
   const auto refused = [&](size_t page_bytes, size_t bytes, uint32_t ways, const char* part) {

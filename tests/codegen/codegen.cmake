@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What the compilers make of the device code, compared with the comments in the sources.
 
-set(sources batch block lane_masks one_lane_rings poll post primitives release write_through)
+set(sources batch block cache lane_masks one_lane_rings poll post primitives release write_through)
 foreach(source IN LISTS sources)
   xio_codegen_test(codegen/${source}.hip)
 endforeach()

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief What others do between two looks of a lane, at the moment where it matters.
+
+#include <array>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "cache/rig.hpp"
+#include "catch.hpp"
+
+#if !XIO_INTERLEAVE
+#error "this test needs XIO_INTERLEAVE=1"
+#endif
+
+using namespace cache_tests;
+
+namespace {
+
+using Word = xio::detail::CacheWord;
+using xio::KeptResult;
+
+Shape one_set() {
+  Shape shape;
+  shape.frames = 4;
+  return shape;
+}
+
+/// The frame of a page that is present.
+uint32_t frame_of(const CacheHandle& cache, uint64_t page) {
+  const xio::detail::Frame found = xio::detail::Frames(cache).find(page);
+  REQUIRE(found.word != 0);
+  return found.number;
+}
+
+/// A wave of one lane; `before` is called before each coherent access of it, and gets the stores that it has not waited
+/// for.
+class WatchedWave final : public xio::arch::WaveOps {
+ public:
+  using Stores = std::vector<const void*>;
+  explicit WatchedWave(std::function<void(const void*, const Stores&)> before) : before_(std::move(before)) {
+    xio::arch::current_wave = this;
+  }
+  ~WatchedWave() override { xio::arch::current_wave = nullptr; }
+  WatchedWave(const WatchedWave&) = delete;
+  WatchedWave& operator=(const WatchedWave&) = delete;
+  uint64_t active(const xio::arch::CallSite&) override { return 1; }
+  uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
+  uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
+  void block_barrier() override {}
+  void yield(uint32_t) override { std::this_thread::yield(); }
+  void access(const void* where, uint32_t) override { before_(where, stores_); }
+  bool store_later(void* to, const void*, uint32_t, bool) override {
+    stores_.push_back(to);
+    return false;
+  }
+  void perform_stores() override { stores_.clear(); }
+
+ private:
+  std::function<void(const void*, const Stores&)> before_;
+  Stores stores_;
+};
+
+/// A wave of two lanes, each a thread. Before lane 1 accesses `where` for the first time, lane 0 goes on until it waits
+/// for lane 1; then `now` is called, and `later` once lane 1 comes to where they meet.
+class TwoLanes {
+ public:
+  using Action = std::function<void()>;
+  TwoLanes(const void* where, Action now, Action later)
+      : where_(where), now_(std::move(now)), later_(std::move(later)) {}
+
+  template <class Kernel>
+  void run(const Kernel& kernel) {
+    std::array<std::thread, 2> threads;
+    for (uint32_t i = 0; i < 2; ++i) {
+      threads[i] = std::thread([&, i] {
+        Lane lane(*this);
+        lane.lane = lane.thread_index = i;
+        lane.wave_size = lane.block_size = 2;
+        xio::arch::current_wave = &lane;
+        kernel(i);
+        xio::arch::current_wave = nullptr;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  bool happened = false;
+
+ private:
+  class Lane final : public xio::arch::WaveOps {
+   public:
+    explicit Lane(TwoLanes& wave) : wave_(wave) {}
+    uint64_t active(const xio::arch::CallSite&) override { return 3; }
+    uint64_t ballot(uint64_t mask, bool predicate) override {
+      const auto all = meet(mask, predicate);
+      return (all[0] | all[1] << 1) & mask;
+    }
+    uint64_t shuffle(uint64_t mask, uint64_t value, uint32_t source) override { return meet(mask, value)[source]; }
+    uint64_t alike(uint64_t mask, uint64_t value) override {
+      const auto all = meet(mask, value);
+      return all[0] == all[1] ? mask : uint64_t{1} << lane;
+    }
+    void block_barrier() override {}
+    void yield(uint32_t) override { std::this_thread::yield(); }
+    void access(const void* where, uint32_t) override {
+      if (lane == 1 && where == wave_.where_ && !wave_.happened) wave_.act();
+    }
+
+   private:
+    std::array<uint64_t, 2> meet(uint64_t mask, uint64_t value) {
+      return mask == 3 ? wave_.meet(lane, value) : std::array<uint64_t, 2>{value, value};
+    }
+    TwoLanes& wave_;
+  };
+
+  /// Both lanes come with a value and get both.
+  std::array<uint64_t, 2> meet(uint32_t lane, uint64_t value) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (lane == 1 && happened && later_) {
+      later_();
+      later_ = nullptr;
+    }
+    const uint64_t number = ++entered_[lane];
+    values_[number % 2][lane] = value;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return entered_[1 - lane] >= number; });
+    return values_[number % 2];
+  }
+
+  void act() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return entered_[0] > entered_[1]; });
+    now_();
+    happened = true;
+  }
+
+  const void* const where_;
+  const Action now_;
+  Action later_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<uint64_t, 2> entered_{};
+  std::array<std::array<uint64_t, 2>, 2> values_{};
+};
+
+}  // namespace
+
+TEST_CASE("A frame that others load anew while a lane looks at its error tells nothing of the lane's page") {
+  Rig rig(one_set());
+  const CacheHandle handle = rig.cache->handle();
+  xio::Cache<> cache(handle, 0);
+  uint64_t value = 0;
+  REQUIRE(cache.get(0, 8, value, xio::deadline(patience)).is_ok());
+  const uint32_t frame = frame_of(handle, 0);
+  uint64_t& word = handle.words[frame];
+  uint64_t& ended = handle.ends[frame].ended;
+  word = uint64_t{1} << 32 | Word::one_generation | Word::loading | Word::armed;  // another wave loads the page again
+  ended = 0;
+  uint32_t looks = 0;
+  {
+    WatchedWave wave([&](const void* where, const WatchedWave::Stores&) {
+      if (where != &ended) return;
+      ++looks;
+      if (looks == 2) ended = KeptResult::has_ended | 0x281 << 1;  // in vain; this lane settles it,
+      if (looks == 3) {                                            // and looks for the reason
+        word = uint64_t{2} << 32 | 2 * Word::one_generation | Word::valid | Word::armed;
+        ended = KeptResult::has_ended;
+      }
+    });
+    value = 0;
+    CHECK(cache.get(0, 8, value, xio::deadline(patience)).is_ok());
+  }
+  CHECK(looks >= 3);
+  CHECK(value == content(1, 0));
+}
+
+TEST_CASE("A lane that takes a frame for its former page puts nothing into the page of the others") {
+  Rig rig(one_set());
+  const CacheHandle handle = rig.cache->handle();
+  xio::Cache<xio::WriteBack> cache(handle, 0);
+  uint64_t value = 0;
+  REQUIRE(cache.get(1, 0, value, xio::deadline(patience)).is_ok());
+  const uint32_t frame = frame_of(handle, 1);
+  handle.words[frame] += Word::one_generation;
+  uint64_t& word = handle.words[frame];
+  const uint64_t present = word;
+  const auto store = [&](uint64_t value) { __atomic_store_n(&word, value, __ATOMIC_RELAXED); };
+  // The first look of lane 1 is older than that of lane 0.
+  TwoLanes wave(&word, [&] { store(uint64_t{1} << 32 | Word::valid | Word::armed); }, [&] { store(present); });
+  std::array<Status, 2> put;
+  wave.run([&](uint32_t lane) {
+    put[lane] =
+        xio::Cache<xio::WriteBack>(handle, 0).put(1 - lane, lane * 8, uint64_t{lane} + 1, xio::deadline(patience));
+  });
+  CHECK(wave.happened);
+  CHECK(put == std::array<Status, 2>{});
+  const uint64_t expected[2][2] = {{content(0, 0), 2}, {1, content(513, 0)}};
+  for (uint32_t page = 0; page < 2; ++page) {
+    for (uint32_t i = 0; i < 2; ++i) {
+      CAPTURE(page, i);
+      CHECK(cache.get(page, i * 8, value, xio::deadline(patience)).is_ok());
+      CHECK(value == expected[page][i]);
+    }
+  }
+}
+
+TEST_CASE("Lanes that put into one page keep its pin until the last of them has stored") {
+  Rig rig(one_set());
+  const CacheHandle handle = rig.cache->handle();
+  xio::Cache<xio::WriteBack> cache(handle, 0);
+  uint64_t value = 0;
+  REQUIRE(cache.get(0, 0, value, xio::deadline(patience)).is_ok());
+  const uint32_t frame = frame_of(handle, 0);
+  uint64_t pins = 0;
+  TwoLanes wave(
+      handle.data + (size_t{frame} << handle.page_shift) + 8,
+      [&] { pins = __atomic_load_n(&handle.words[frame], __ATOMIC_RELAXED) & Word::pins; }, nullptr);
+  std::array<Status, 2> put;
+  wave.run([&](uint32_t lane) {
+    put[lane] = xio::Cache<xio::WriteBack>(handle, 0).put(0, lane * 8, uint64_t{lane} + 1, xio::deadline(patience));
+  });
+  CHECK(wave.happened);
+  CHECK(put == std::array<Status, 2>{});
+  CHECK(pins == 1);
+}
+
+TEST_CASE("What a lane stores to a page or a record is performed before the frame's word says so") {
+  Rig rig(one_set());
+  const CacheHandle handle = rig.cache->handle();
+  const auto is_in = [](const void* where, const void* first, size_t bytes) {
+    return where >= first && where < static_cast<const char*>(first) + bytes;
+  };
+  uint64_t early = 0, elements = 0, records = 0;
+  WatchedWave wave([&](const void* where, const WatchedWave::Stores& stores) {
+    if (is_in(where, handle.data, size_t{4} << handle.page_shift)) ++elements;
+    if (is_in(where, handle.ends, 4 * sizeof *handle.ends)) ++records;
+    if (!is_in(where, handle.words, 4 * sizeof *handle.words)) return;
+    for (const void* const store : stores) {
+      early += is_in(store, handle.data, size_t{4} << handle.page_shift);
+      early += is_in(store, handle.ends, 4 * sizeof *handle.ends);
+    }
+  });
+  xio::Cache<xio::WriteBack> cache(handle, 0);
+  CHECK(cache.put(0, 0, uint64_t{1}, xio::deadline(patience)).is_ok());
+  CHECK(early == 0);
+  CHECK(elements == 1);
+  CHECK(records >= 2);
+}
