@@ -40,7 +40,8 @@ class Cache {
 
   /// Reads an element that lies in one page.
   /// @param offset bytes from the beginning of the page, a multiple of the element's size
-  /// @return the status of the page's read if that failed while this lane waited for it; Status::timed_out, ::broken
+  /// @return the status of the page's read if that failed while this lane waited for it; Status::timed_out or
+  /// Status::broken
   /// @snippet cache.cpp get
   template <class T>
   XIO_DEVICE_INLINE Status get(uint64_t page, uint32_t offset, T& value, Deadline until) {
