@@ -40,8 +40,8 @@ class Cache {
 
   /// Reads an element that lies in one page.
   /// @param offset bytes from the beginning of the page, a multiple of the element's size
-  /// @return the status of the page's read if that failed while this lane waited for it; Status::timed_out or
-  /// Status::broken
+  /// @return the status of the page's read if that failed while this lane waited for it; Status::timed_out;
+  /// Status::broken if the queue of its drive is broken, or if loads of broken queues hold all frames of the page's set
   /// @snippet cache.cpp get
   template <class T>
   XIO_DEVICE_INLINE Status get(uint64_t page, uint32_t offset, T& value, Deadline until) {
@@ -220,7 +220,7 @@ class Cache {
     Frame found;           // what the last look has shown
     uint64_t waited = 0;   // word of the load that this lane waits for
     uint32_t held = none;  // frame that this lane loads, and has pinned
-    uint32_t lost = 0;     // frames of the page's set that can never be had
+    uint64_t lost = 0;     // ways of the page's set that can never be had, as their last looks have shown
     for (uint32_t round = 0;; ++round) {
       const bool late = is_late(round, until);
       if (found.word != 0) found.word = commands_.frames.again(found);
@@ -252,9 +252,9 @@ class Cache {
           const uint32_t way = round & (commands_.frames.ways() - 1);
           awaited.number = commands_.frames.first_of(page) + way;
           awaited.word = commands_.frames.observe(awaited.number);
-          if (way == 0) lost = 0;
           if (Word::is_under_way(awaited.word) && commands_.frames.settle(awaited)) awaited.word = 0;
-          if (detail::Frames::is_unusable(awaited.word)) ++lost;
+          lost &= ~(uint64_t{1} << way);
+          if (detail::Frames::is_unusable(awaited.word)) lost |= uint64_t{1} << way;
         }
       }
       Status::Code given_up = Status::ok;
@@ -262,7 +262,10 @@ class Cache {
       if (commands_.progress(group, wanted && Word::is_under_way(awaited.word), awaited)) {
         // A frame of the set, or the page itself.
         const bool page_lost = found.word != 0 && awaited.number == found.number;
-        if (page_lost || ++lost >= commands_.frames.ways()) given_up = Status::broken;
+        // Whoever loads it has let it go. Before, it may yet find its command refused, and the frame is free.
+        const bool left = (awaited.word & Word::pins) == 0;
+        if (!page_lost && left) lost |= uint64_t{1} << (awaited.number & (commands_.frames.ways() - 1));
+        if (page_lost || lost == ~uint64_t{0} >> (64 - commands_.frames.ways())) given_up = Status::broken;
       }
       if (given_up != Status::ok) {
         if (Waits && found.word == 0) commands_.frames.ask_no_more(page);

@@ -39,7 +39,8 @@ struct PageCommands {
     });
   }
 
-  /// Takes completions for the lanes that wait for a frame's command. Returns whether it can never end.
+  /// Takes completions for the lanes that wait for the command of `frame.word`. Returns whether its queue is broken and
+  /// it has not ended.
   XIO_DEVICE bool progress(uint64_t group, bool waits, Frame frame) {
     bool lost = false;
     each_queue(group, waits, waits ? frames.queue_of(frame.number) : 0, [&](Queue& queue) XIO_INLINE_LAMBDA {
@@ -47,11 +48,14 @@ struct PageCommands {
       lost = protocol::is_lost<Sharing::grid>(*queue.handle().state);
     });
     if (!lost) return false;
+    // The queue must be that of this command: the frame's next one may be on another drive.
+    const uint64_t before = frame.word;
     frame.word = frames.observe(frame.number);
+    if ((before & Word::armed) == 0 || !Word::is_same(frame.word, before)) return false;
     Status how;
     bool submitted = true;
     // Its submitter will find out what it has not submitted yet.
-    return (frame.word & Word::armed) != 0 && Word::is_under_way(frame.word) && !frames.ended(frame, how, submitted);
+    return Word::is_under_way(frame.word) && !frames.ended(frame, how, submitted);
   }
 
   /// Makes the volatile cache of each lane's drive permanent.
