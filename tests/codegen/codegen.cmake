@@ -64,7 +64,7 @@ function(xio_counted_program name)
 endfunction()
 if(NOT XIO_SANITIZE AND counted_cxx)
   xio_counted_program(callgrind)
-  foreach(budget post_unchecked=60 post_trusting=120 post_checked=125 poll_one=61 process_one=75 wait_one=180)
+  foreach(budget post_unchecked=60 post_trusting=120 post_checked=126 poll_one=61 process_one=75 wait_one=180)
     string(REPLACE "=" ";" budget ${budget})
     list(GET budget 0 call)
     xio_register_test(NAME budget.${call}.host LABELS codegen budget once
