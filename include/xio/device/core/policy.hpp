@@ -101,17 +101,7 @@ struct Unchecked : Trusting {
 namespace detail {
 
 /// Property that a tag sets; a policy has at most one tag per property.
-enum class TagKind {
-  ringing,
-  publication,
-  notifications,
-  slots,
-  receives,
-  placement,
-  doorbell,
-  gpu_memory,
-  key_values
-};
+enum class TagKind { ringing, publication, notifications, slots, receives, placement, doorbell, gpu_memory };
 
 template <class T, class = void>
 constexpr bool is_tag = false;
