@@ -364,13 +364,18 @@ class NvmeController {
     }
   }
 
+  bool has_key_values(uint32_t nsid) const try {
+    return command_set(nsid) == nvme::CommandSet::key_value;
+  } catch (const AdminError&) {
+    return false;  // an inactive namespace has no descriptors: Identify tells its caller so
+  }
+
   NamespaceInfo namespace_for_queue(const QueueOptions& wanted) const {
     const uint32_t nsid = wanted.nsid;
     const std::string name = "namespace " + std::to_string(nsid);
     if (nsid > info().view().nn())
       throw Error(name + " does not exist; the highest is " + std::to_string(info().view().nn()));
-    if (state_->options.all_command_sets && command_set(nsid) == nvme::CommandSet::key_value)
-      return detail::without_blocks();
+    if (state_->options.all_command_sets && has_key_values(nsid)) return detail::without_blocks();
     const NamespaceInfo names = with_blocks(name, nsid);
     if (names.blocks == 0) throw Error(name + " is not active; active_namespaces() lists the active ones");
     if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has an unsupported block size");
