@@ -12,6 +12,7 @@
 
 #include <xio/config.hpp>
 #include <xio/host/emulation/address_space.hpp>
+#include <xio/host/emulation/dma.hpp>
 #include <xio/host/emulation/nvme/config.hpp>
 #include <xio/host/emulation/nvme/specification.hpp>
 #include <xio/host/emulation/nvme/statistics.hpp>
@@ -63,7 +64,7 @@ class DataPointer {
   void copy_to_host(const unsigned char* from, uint64_t limit = ~uint64_t{0}) {
     for (const Piece& piece : pieces_) {
       const uint64_t bytes = std::min(piece.bytes, limit);
-      if (piece.data && bytes != 0) std::memcpy(piece.data, from, bytes);
+      if (piece.data) detail::dma_write(piece.data, from, bytes);
       from += bytes;
       limit -= bytes;
     }
@@ -73,7 +74,7 @@ class DataPointer {
   void copy_from_host(unsigned char* to, uint64_t limit) const {
     for (const Piece& piece : pieces_) {
       const uint64_t bytes = std::min(piece.bytes, limit);
-      if (bytes != 0) std::memcpy(to, piece.data, bytes);
+      if (bytes != 0) detail::dma_read(to, piece.data, bytes);
       to += bytes;
       limit -= bytes;
     }
