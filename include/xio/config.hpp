@@ -138,6 +138,14 @@
 #define XIO_LEAF __attribute__((noinline))
 #endif
 
+/// Marks a long path that is rarely taken and calls others: one called copy per kernel on a GPU, so that the usual path
+/// keeps its registers. Takes objects by value: by address they would live in scratch memory on the usual path, too.
+#if XIO_ARCH_HOST
+#define XIO_RARE
+#else
+#define XIO_RARE __attribute__((noinline))
+#endif
+
 /// Precedes a loop off the hot path, of which nvcc would make 4 to 16 copies.
 #if XIO_ARCH_NVPTX
 #define XIO_ROLLED _Pragma("unroll 1")

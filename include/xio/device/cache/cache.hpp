@@ -46,14 +46,16 @@ class Cache {
   template <class T>
   XIO_DEVICE_INLINE Status get(uint64_t page, uint32_t offset, T& value, Deadline until) {
     if (XIO_LIKELY(get_present(page, offset, value))) return Status::ok;
-    return get_absent(page, offset, value, until);
+    const Fetched<T> fetched = fetch<T>(*this, page, offset, until);
+    if (fetched.status.is_ok()) value = fetched.value;
+    return fetched.status;
   }
   /// get() if the page is present; returns false if it is not. Waits for nothing.
   /// @snippet cache.cpp get_present
   template <class T>
   XIO_DEVICE_INLINE bool get_present(uint64_t page, uint32_t offset, T& value) {
-    const Frame found = commands_.frames.find(page);
-    return Word::is_readable(found.word) && try_read(found, offset, value);
+    Frame found;
+    return commands_.frames.find_readable(page, found) && try_read(found, offset, value);
   }
 
   /// Writes an element of 4 n bytes that lies in one page. It reaches the drive by flush(), or when others need the
@@ -148,10 +150,17 @@ class Cache {
 
  private:
   template <class T>
-  XIO_DEVICE Status get_absent(uint64_t page, uint32_t offset, T& value, Deadline until) {
-    return bring<true>(page, until, [&](uint64_t, bool acts, Frame found) {
-      return acts && Word::is_readable(found.word) && try_read(found, offset, value);
+  struct Fetched {
+    T value;
+    Status status;
+  };
+  template <class T>
+  XIO_RARE XIO_DEVICE static Fetched<T> fetch(Cache cache, uint64_t page, uint32_t offset, Deadline until) {
+    Fetched<T> result{};
+    result.status = cache.template bring<true>(page, until, [&](uint64_t, bool acts, Frame found) {
+      return acts && Word::is_readable(found.word) && cache.try_read(found, offset, result.value);
     });
+    return result;
   }
 
   /// The element, if the frame held the page before and after it was read. The drive may have written the element for
@@ -164,7 +173,7 @@ class Cache {
     const uint64_t again = arch::load<scope>(commands_.frames.word_of(found.number));
     if (used == 0) commands_.frames.use(found.number);
     value = got.value(offset);
-    return Word::is_same(again, found.word) && Word::is_readable(again);
+    return Word::is_same(again, found.word);  // one that was readable stays so until its next command
   }
 
   /// Pins, stores, marks and unpins at once, one pin for all lanes of a page: nobody is waited for in between.

@@ -77,6 +77,7 @@ class Frames {
   }
   XIO_DEVICE_INLINE char* at(uint32_t frame) const { return c_.data + (uint64_t{frame} << c_.page_shift); }
   XIO_DEVICE_INLINE uint32_t ways() const { return 1u << c_.way_shift; }
+  XIO_DEVICE_INLINE uint32_t tag_of(uint64_t page) const { return static_cast<uint32_t>(page >> c_.set_shift) + 1; }
   /// The first frame of a page's set.
   XIO_DEVICE_INLINE uint32_t first_of(uint64_t page) const {
     const uint32_t mixed = mix(static_cast<uint32_t>(page >> c_.set_shift));
@@ -97,24 +98,38 @@ class Frames {
     return (word ^ before.word) >> 32 == 0 ? word : 0;
   }
 
-  /// The frame that holds or awaits the page. The words of four ways are on their way together; a found word is not 0.
-  XIO_DEVICE_INLINE Frame find(uint64_t page) const {
-    const uint32_t tag = static_cast<uint32_t>(page >> c_.set_shift) + 1;
-    const uint32_t first = first_of(page);
-    uint32_t low = 0, way = 0;
-    for (uint32_t base = 0; base < ways(); base += 4) {
+  /// Where the words of the page's set tell of it: the lower half of its frame's word, 0 if the page is absent, and the
+  /// frame, as the offset of its word in bytes. The words of four ways are on their way together.
+  struct Place {
+    uint32_t low, offset;
+  };
+  XIO_DEVICE_INLINE Place look_up(uint64_t page) const {
+    const uint32_t tag = tag_of(page);
+    // The way is counted from the end of the set: so it is a constant for each of the four words.
+    uint32_t low = 0, way = 0, at = first_of(page) * 8;
+    for (uint32_t left = ways(); left != 0; left -= 4) {
       uint64_t words[4];
-      for (uint32_t i = 0; i < 4; ++i) words[i] = look<scope>(word_of(first + base) + i);
+      for (uint32_t i = 0; i < 4; ++i) words[i] = look<scope>(at_offset(c_.words, at) + i);
       order<scope>();  // order: words before elements
+      at += 32, way -= 32;
       for (uint32_t i = 0; i < 4; ++i) {
         const bool here = static_cast<uint32_t>(words[i] >> 32) == tag;
         low = here ? static_cast<uint32_t>(words[i]) : low;
-        way = here ? base + i : way;
+        way = here ? 8 * i - 32 : way;
       }
     }
-    Frame found{first + way, 0};
-    if (low != 0 && page < c_.pages) found.word = uint64_t{tag} << 32 | low;
-    return found;
+    return {page < c_.pages ? low : 0, at + way};
+  }
+  /// The frame that holds or awaits the page.
+  XIO_DEVICE_INLINE Frame find(uint64_t page) const {
+    const Place place = look_up(page);
+    return {place.offset / 8, place.low != 0 ? uint64_t{tag_of(page)} << 32 | place.low : 0};
+  }
+  /// The frame of the page, and whether it can be read now.
+  XIO_DEVICE_INLINE bool find_readable(uint64_t page, Frame& found) const {
+    const Place place = look_up(page);
+    found = {place.offset / 8, uint64_t{tag_of(page)} << 32 | place.low};
+    return Word::is_readable(place.low);
   }
 
   /// A load, after which coherent ones of the scope follow once order() was called.
@@ -211,7 +226,7 @@ class Frames {
   XIO_DEVICE Search take(uint64_t page, uint32_t lane_queue, uint64_t pins, bool writes, Actors<Sharing::grid> each,
                          PageCommand& command) const {
     const uint32_t first = first_of(page);
-    const uint32_t tag = static_cast<uint32_t>(page >> c_.set_shift) + 1;
+    const uint32_t tag = tag_of(page);
     uint32_t* const set = &c_.sets[4 * (first >> c_.way_shift)];
     uint32_t unlocked = 0;
     const bool acts = each.acts() && arch::compare_exchange_acquire<scope>(set, unlocked, 1u);
@@ -268,7 +283,7 @@ class Frames {
   }
   /// Asks for the next frame no more: the deadline of who waits for the page has passed.
   XIO_DEVICE void ask_no_more(uint64_t page) const {
-    uint32_t tag = static_cast<uint32_t>(page >> c_.set_shift) + 1;
+    uint32_t tag = tag_of(page);
     arch::compare_exchange<scope>(&c_.sets[4 * (first_of(page) >> c_.way_shift) + 2], tag, 0u);
   }
 
