@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The in-process controller is always available; tests/qemu/tester_examples.sh runs the same examples on QEMU's.
-foreach(name first_read many_waves batch several_drives vectoradd key_value notifications first_put nvme_to_rdma)
+foreach(name first_read many_waves batch several_drives vectoradd bfs key_value notifications first_put nvme_to_rdma)
   xio_add_example(${name} TYPED)
 endforeach()
 xio_add_example(read_blocks ARGS emulated MUST_FAIL_ARGS emulated 131000)              # beyond the end
