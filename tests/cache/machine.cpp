@@ -158,7 +158,7 @@ Cost cost(machine::Gpu& gpu, Rig& rig, const char* kernel, uint32_t spread, uint
 }
 
 int show_counts(machine::Gpu& gpu) {
-  Rig rig(gpu, {128, 8, 4096, 1, 2048, 64}, MemoryKind::uncached);
+  Rig rig(gpu, {1024, 8, 4096, 1, 8192, 64}, MemoryKind::uncached);  // few lanes of a wave meet in a set
   int bad = 0;
   const auto show = [&](const char* what, const Cost& now, double instructions, double atomics) {
     const bool over = (instructions != 0 && now.instructions > instructions) || (atomics >= 0 && now.atomics > atomics);

@@ -82,7 +82,53 @@ std::string drive(machine::Gpu& gpu, const Case& with, uint64_t seed) {
   return gpu.counts.merged_doorbells != 0 ? "doorbells merged, seed " + std::to_string(seed) : "";
 }
 
+/// Lanes that pass equal values, by the machine code of arch::match(). Returns how many lanes were told wrongly.
+uint32_t match_wrongly(machine::Gpu& gpu, const std::vector<uint64_t>& values, uint64_t active) {
+  std::vector<uint64_t> lanes(values.size());
+  gpu.memory.clear();
+  gpu.step_devices = nullptr;
+  gpu.memory.add(values.data(), values.size() * 8, MemoryKind::local, "values");
+  gpu.memory.add(lanes.data(), lanes.size() * 8, MemoryKind::local, "lanes");
+  struct {
+    const uint64_t* values;
+    uint64_t* lanes;
+    uint64_t active;
+  } arguments{values.data(), lanes.data(), active};
+  machine::Launch launch;
+  launch.block.x = gpu.wave_size();
+  launch.arguments = &arguments;
+  launch.argument_bytes = sizeof arguments;
+  gpu.start(1);
+  gpu.run("match_values", launch);
+  uint32_t wrong = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint64_t expected = 0;
+    for (size_t j = 0; j < values.size(); ++j)
+      if ((active >> j & 1) != 0 && values[j] == values[i]) expected |= uint64_t{1} << j;
+    if (lanes[i] != ((active >> i & 1) != 0 ? expected : 0)) ++wrong;
+  }
+  return wrong;
+}
+
 }  // namespace
+
+TEST_CASE("Lanes that pass equal values are found") {
+  for (const std::string target : {"gfx90a", "gfx942", "gfx1100", "gfx1201"}) {
+    const auto gpu = machine::amdgcn::load(std::string(XIO_MACHINE_CODE) + "/amdgcn_smoke." + target + ".o");
+    for (const uint64_t many : {1u, 2u, 4u, 5u, 23u, 64u}) {
+      // Values that differ in their lower bits, in those of the second half-word alone, and in the upper word alone;
+      // in the last but one row two half-words cancel out.
+      for (const uint64_t step : {uint64_t{1}, uint64_t{1} << 16, uint64_t{1} << 32, uint64_t{0x10001}, ~uint64_t{0}}) {
+        std::vector<uint64_t> values(gpu->wave_size());
+        for (size_t i = 0; i < values.size(); ++i) values[i] = 77 + i * 5 % many * step;
+        for (const uint64_t active : {~uint64_t{0}, uint64_t{0x8421f0f0a5a5dead}}) {
+          CAPTURE(target, many, step, active);
+          CHECK(match_wrongly(*gpu, values, active) == 0);
+        }
+      }
+    }
+  }
+}
 
 TEST_CASE("Machine code drives the in-process controller") {
   const char* const seeds = std::getenv("XIO_MACHINE_SEEDS");

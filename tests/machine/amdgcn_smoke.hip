@@ -32,6 +32,11 @@ __device__ void write_and_read(Queue& queue, const machine_tests::Work& work) {
 
 }  // namespace
 
+/// Lanes that are to take part pass their value.
+extern "C" __global__ void match_values(const uint64_t* values, uint64_t* lanes, uint64_t active) {
+  const uint32_t lane = xio::arch::lane();
+  if ((active >> lane & 1) != 0) lanes[lane] = xio::arch::match(xio::arch::active(), values[lane]);
+}
 extern "C" __global__ void write_and_read_wave(xio::nvme::QueueHandle handle, machine_tests::Work work) {
   xio::nvme::Queue<xio::Sharing::wave> queue(handle);
   write_and_read(queue, work);

@@ -57,6 +57,8 @@ TEST_CASE("ballot and shuffle with all lanes") {
       const uint64_t wide = uint64_t{lane} << 40 | i;
       EXPECT_IN_KERNEL(arch::shuffle(mask, wide, source) == (uint64_t{source} << 40 | i));
       EXPECT_IN_KERNEL(arch::broadcast(mask, lane, arch::first_lane(mask)) == 0);
+      EXPECT_IN_KERNEL(arch::match(mask, uint64_t{(lane + i) % 3} << 33) ==
+                       lanes_where(mask, [&](uint32_t other) { return (other + i) % 3 == (lane + i) % 3; }));
     }
     EXPECT_IN_KERNEL(arch::rank_in(mask) == lane);
     EXPECT_IN_KERNEL(arch::is_first(mask) == (lane == 0));

@@ -105,15 +105,28 @@ XIO_DEVICE_INLINE T broadcast(uint64_t, T value, uint32_t source) {
   return (T)(static_cast<uint64_t>(high) << 32 | low);
 }
 
-/// One round for each value, by all lanes: none of them leaves the loop before the others.
+/// One round for each value, by all lanes: none of them leaves the loop before the others. Of many values lanes part by
+/// 16 bits, and it is done if all that are together then pass the same.
 XIO_DEVICE_INLINE uint64_t match(uint64_t, uint64_t value) {
-  uint64_t mine = 0;
-  for (uint64_t left = active(); left != 0;) {
+  uint64_t mine = 0, left = active();
+  const auto take_first = [&]() XIO_INLINE_LAMBDA {
     const bool same = value == broadcast(left, value, static_cast<uint32_t>(__builtin_ctzll(left)));
     const uint64_t lanes = ballot(0, same);
     mine = same ? lanes : mine;
     left &= ~lanes;
+  };
+  for (uint32_t rounds = 0; left != 0 && rounds < 4; ++rounds) take_first();
+  if (left == 0) return mine;
+  const auto low = static_cast<uint32_t>(value), bits = low ^ low >> 16;
+  uint64_t peers = left;
+  for (uint32_t bit = 0; bit < 16; ++bit) {
+    const bool set = (bits >> bit & 1) != 0;
+    const uint64_t lanes = ballot(0, set);
+    peers &= set ? lanes : ~lanes;
   }
+  const bool same = value == shuffle(0, value, static_cast<uint32_t>(__builtin_ctzll(peers)));
+  if (ballot(0, mine == 0 && !same) == 0) return mine != 0 ? mine : peers;
+  while (left != 0) take_first();
   return mine;
 }
 
