@@ -34,7 +34,8 @@ struct CompletionReader {
   XIO_DEVICE_INLINE uint64_t result(uint64_t index) const { return CompletionFormat::result(entry(index)); }
 
   template <Sharing S>
-  XIO_DEVICE_INLINE void acknowledge(uint64_t head) const {
+  XIO_DEVICE_INLINE void acknowledge(Group<S> group, uint64_t head) const {
+    if (!group.leads()) return;
     const uint64_t started = Telemetry::start();
     if constexpr (S == Sharing::thread) {
       Doorbell::ring_each(target, ring::slot(head, mask));

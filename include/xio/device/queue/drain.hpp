@@ -13,7 +13,7 @@
 /// | `uint64_t observe(uint64_t index)`         | look(), which later loads of the entry follow                      |
 /// | `bool is_new(word, head, position)`        | whether the entry `position` entries after the first unread one is |
 /// | `uint32_t mask`                            | entries of the ring - 1                                            |
-/// | `acknowledge<S>(uint64_t head)`            | reports to the device how far its ring was read; one lane calls    |
+/// | `acknowledge(group, uint64_t head)`        | reports to the device how far its ring was read                    |
 ///
 /// | member of a sink                           | meaning                                                            |
 /// |--------------------------------------------|--------------------------------------------------------------------|
@@ -222,7 +222,7 @@ XIO_DEVICE_INLINE uint32_t drain(const Engine& engine, const Source& source, Sin
     // bound: unacknowledged completions
     if (group.any(unacknowledged + (S != Sharing::thread ? depth : engine.depth()) >= source.mask)) {
       group.before_writing();
-      if (group.leads()) source.template acknowledge<S>(head);
+      source.acknowledge(group, head);
       if constexpr (is_shared<S>) {
         // order: head before count
         if (group.leads()) arch::store<state_scope<S>>(&state.acknowledged, head);

@@ -77,9 +77,11 @@ struct CompletionReader {
                                  [&](uint32_t offset) { return load_word(index, offset); });
   }
 
-  /// Reports to the device how far its ring was read. One lane calls; with Sharing::thread each lane for its own queue.
+  /// Reports to the device how far its ring was read. All lanes of the group call; with Sharing::thread each lane for
+  /// its own queue.
   template <Sharing S>
-  XIO_DEVICE_INLINE void acknowledge(uint64_t head) const {
+  XIO_DEVICE_INLINE void acknowledge(Group<S> group, uint64_t head) const {
+    if (!group.leads()) return;
     if constexpr (Vendor::has_cq_record) {
       arch::store<arch::Scope::system>(queue.record, Vendor::cq_record(head, size));
       if constexpr (Vendor::has_cq_doorbell) arch::wait_stores();
