@@ -7,6 +7,8 @@
 #include <atomic>
 #include <mutex>
 
+#include <xio/device/rdma/row.hpp>
+
 #include "emulation/rdma_protocol.hpp"
 
 #if XIO_COUNT_OPERATIONS < 2
@@ -142,6 +144,12 @@ TEMPLATE_LIST_TEST_CASE("post: a receive -> it is released and recorded and anno
   CHECK(queue.post(rig.local.at(0, 64), xio::Now{}).status.is_ok());
   const bool both = Vendor::has_receive_record && Vendor::has_receive_doorbell;
   const std::string announced = both ? "rwd" : Vendor::has_receive_record ? "r" : "d";
+  CHECK(trace.events == "eR" + announced);
+
+  // Two in a row are announced together.
+  using Row = xio::rdma::ReceiveRow<Vendor, Sharing::thread, xio::Policy<>, 64>;
+  trace.events.clear();
+  Row(handle).post(xio::Group<Sharing::thread>(1), {rig.local.base, rig.local.key, 7}, 1, 3);
   CHECK(trace.events == "eR" + announced);
 }
 
