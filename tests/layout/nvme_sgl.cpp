@@ -127,3 +127,26 @@ TEST_CASE("what the controller or the list cannot take is refused") {
   CHECK(nvme::build_sgl(source, 0, 14, 12, nvme::ListMemory{words, 0x1004, 32}, data) == xio::Status::misaligned);
   CHECK(nvme::build_sgl(source, 0, 14, 12, nvme::ListMemory{words, 0x1000, 31}, data) == xio::Status::out_of_range);
 }
+
+TEST_CASE("keyed data block: fields as in linux/nvme.h -> address, length of 3 bytes, key, type 4h") {
+  const nvme::DataPointer data = nvme::sgl_keyed_data_block(0x1122334455667788, 0xabcdef, 0x99aabbcc);
+  CHECK(data.prp1 == 0x1122334455667788);
+  CHECK(data.prp2 == 0x4099aabbccabcdef);
+  CHECK(data.sgl);
+}
+
+TEST_CASE("keyed descriptor: contiguous data is named, other data refused") {
+  nvme::DataPointer data;
+  CHECK(nvme::build_keyed_sgl(nvme::ContiguousPages{0x1003}, 5, 123457, 12, 7, data) == xio::Status::ok);
+  CHECK(data.prp1 == 0x1008);
+  CHECK(data.prp2 == (0x4000000000000000 | uint64_t{7} << 24 | 123457));
+  CHECK(nvme::build_keyed_sgl(nvme::ContiguousPages{0}, 0, 1u << 24, 12, 7, data) == xio::Status::out_of_range);
+  const uint64_t pages[] = {0x10000, 0x11000, 0x13000};
+  const nvme::PageArray source{pages, 12};
+  CHECK(nvme::build_keyed_sgl(source, 0x800, 0x1800, 12, 7, data) == xio::Status::ok);
+  CHECK(nvme::build_keyed_sgl(source, 0x800, 0x1801, 12, 7, data) == xio::Status::unsupported);
+  const nvme::Segment parts[] = {{0x1000, 512}, {0x1200, 512}, {0x2000, 512}};
+  const nvme::SegmentList list{parts, 3};
+  CHECK(nvme::build_keyed_sgl(list, 100, 900, 12, 7, data) == xio::Status::ok);
+  CHECK(nvme::build_keyed_sgl(list, 100, 1000, 12, 7, data) == xio::Status::unsupported);
+}

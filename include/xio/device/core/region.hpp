@@ -42,6 +42,7 @@ XIO_DEVICE_INLINE constexpr Reach reach(uint64_t offset, uint32_t bytes, uint64_
 
 /// A piece of a Region, and whether it lies inside. Also a page source for NVMe.
 struct RegionSpan {
+  static constexpr bool contiguous = true;
   uint64_t address;  ///< address for the device
   uint32_t length;   ///< bytes
   uint32_t key;

@@ -102,16 +102,54 @@ struct RehearsedList {
   XIO_HOST_DEVICE constexpr void put(uint32_t, uint64_t) const {}
 };
 
+/// In place of list memory: the data is named by address and key, as a network card takes it.
+struct KeyedData {
+  uint32_t key;  ///< remote key of sources that have none of their own
+};
+
+/// Data pointer of a command without data.
+template <class List>
+XIO_DEVICE_INLINE constexpr DataPointer no_data() {
+  if constexpr (IsSame<List, KeyedData>::value) {
+    return sgl_keyed_data_block(0, 0, 0);
+  } else {
+    return {};
+  }
+}
+
+template <class Source, class = void>
+constexpr bool has_key = false;
+template <class Source>
+constexpr bool has_key<Source, decltype(void(member::made<const Source&>().key))> = true;
+
+/// Key of the memory that a source describes.
+template <class Pages>
+XIO_DEVICE_INLINE uint32_t key_of(const Pages& pages, [[maybe_unused]] const KeyedData& data) {
+  if constexpr (has_key<Pages>) {
+    return pages.key;
+  } else {
+    return data.key;
+  }
+}
+
 template <class Pages, class List>
 XIO_DEVICE_INLINE Status point(const Pages& pages, uint64_t offset, uint32_t bytes, uint32_t page_shift,
                                const List& list, DataPointer& data) {
-  return build_prps(pages, offset, bytes, page_shift, list, data);
+  if constexpr (IsSame<List, KeyedData>::value) {
+    return build_keyed_sgl(pages, offset, bytes, page_shift, key_of(pages, list), data);
+  } else {
+    return build_prps(pages, offset, bytes, page_shift, list, data);
+  }
 }
 
 template <class Pages, class List>
 XIO_DEVICE_INLINE Status point(const Sgl<Pages>& sgl, uint64_t offset, uint32_t bytes, uint32_t page_shift,
                                const List& list, DataPointer& data) {
-  return build_sgl(sgl.pages, offset, bytes, page_shift, list, data);
+  if constexpr (IsSame<List, KeyedData>::value) {
+    return point(sgl.pages, offset, bytes, page_shift, list, data);
+  } else {
+    return build_sgl(sgl.pages, offset, bytes, page_shift, list, data);
+  }
 }
 
 template <class List>

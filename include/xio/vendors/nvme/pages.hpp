@@ -11,8 +11,9 @@
 /// | `uint64_t bus(uint64_t offset) const`                | bus address of byte `offset` of the buffer; required |
 /// | `uint64_t run(uint64_t offset, uint64_t want) const` | contiguous bytes from there on; exact below `want`   |
 ///
-/// A source without `run` guarantees that each of the controller's memory pages is contiguous and aligned; lists are
-/// built unchecked. With `run`, the builders check contiguity and alignment.
+/// A source may say `static constexpr bool contiguous = true`: all of it is contiguous. One without `run` guarantees
+/// that each of the controller's memory pages is contiguous and aligned; lists are built unchecked. With `run`, the
+/// builders check contiguity and alignment.
 
 #include <xio/config.hpp>
 #include <xio/vendors/member.hpp>
@@ -25,6 +26,7 @@ namespace nvme {
 
 /// One contiguous buffer.
 struct ContiguousPages {
+  static constexpr bool contiguous = true;
   uint64_t base;  ///< bus address of byte 0
 
   XIO_HOST_DEVICE constexpr uint64_t bus(uint64_t offset) const { return base + offset; }
@@ -99,6 +101,12 @@ template <class List, class = void>
 constexpr bool known_to_fit = false;
 template <class List>
 constexpr bool known_to_fit<List, decltype(void(List::known_to_fit))> = List::known_to_fit;
+
+/// Whether every piece of a source is known to be contiguous: Source::contiguous, if it has it.
+template <class Source, class = void>
+constexpr bool is_contiguous = false;
+template <class Source>
+constexpr bool is_contiguous<Source, decltype(void(Source::contiguous))> = Source::contiguous;
 
 template <class Source, class = void>
 constexpr bool has_run = false;

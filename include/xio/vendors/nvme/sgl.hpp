@@ -29,6 +29,13 @@ XIO_DEVICE constexpr DataPointer sgl_last_segment(uint64_t list, uint32_t descri
   return DataPointer{list, sgl_upper(SglType::last_segment, descriptors * 16), true};
 }
 
+/// Data pointer for `bytes` bytes of contiguous memory at `address`, which a peer accesses by the remote key `key`
+/// (NVMe over RDMA: NVM Express RDMA Transport Specification 1.0, keyed SGL data block descriptor).
+/// @param bytes below 2^24
+XIO_DEVICE constexpr DataPointer sgl_keyed_data_block(uint64_t address, uint32_t bytes, uint32_t key) {
+  return DataPointer{address, sgl_upper(SglType::keyed_data_block, bytes) | uint64_t{key} << 24, true};
+}
+
 /// Builds the SGL for `bytes` bytes of `pages`, from byte `offset` on. Pieces that are adjacent on the bus become one
 /// descriptor.
 ///
@@ -88,6 +95,27 @@ XIO_DEVICE constexpr Status build_sgl(const ContiguousPages& pages, uint64_t off
                                       const List&, DataPointer& data, uint32_t alignment = 1) {
   data = sgl_data_block(pages.bus(offset), bytes);
   return ((pages.bus(offset) | bytes) & (alignment - 1)) != 0 ? Status::misaligned : Status::ok;
+}
+
+/// Builds the keyed descriptor for `bytes` bytes of `pages`, from byte `offset` on; parameters as of build_sgl().
+/// @return ok; out_of_range: 2^24 bytes or more; unsupported: the data is not contiguous, for which one descriptor is
+///         not enough.
+template <class Pages>
+XIO_DEVICE constexpr Status build_keyed_sgl(const Pages& pages, uint64_t offset, uint32_t bytes, uint32_t page_shift,
+                                            uint32_t key, DataPointer& data) {
+  const uint64_t first = pages.bus(offset);
+  if (bytes >= 1u << 24) return Status::out_of_range;
+  data = sgl_keyed_data_block(first, bytes, key);
+  if constexpr (detail::has_run<Pages>) {
+    return pages.run(offset, bytes) < bytes ? Status::unsupported : Status::ok;
+  } else if constexpr (!detail::is_contiguous<Pages>) {
+    const uint32_t page = 1u << page_shift;
+    uint64_t at = page - (first & (page - 1));
+    for (; at < bytes; at += page) {
+      if (pages.bus(offset + at) != first + at) return Status::unsupported;
+    }
+  }
+  return Status::ok;
 }
 
 /// Bytes of list memory for an SGL of `pieces` pieces; 0 if it fits into the entry.
