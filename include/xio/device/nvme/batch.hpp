@@ -33,7 +33,8 @@ XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, pr
     const uint64_t ticket = claim.first + mine;
     // Lanes without a piece process the first one too.
     const Piece piece = pieces[storing ? mine : 0];
-    const CheckedPiece checked = check_piece(q, operation, piece, list_of<false>(engine, ticket, storing));
+    const CheckedPiece checked =
+        check_piece(q, operation, piece, Engine::Transport::template list<false>(engine, ticket, storing));
     // Lanes without a piece have no ticket, and set no notification.
     const uint32_t identifier = identify(engine, ticket, storing ? notification : nullptr);
     const Sqe entry = encode(checked.command.nsid(q.nsid), identifier, checked.data);
@@ -63,7 +64,7 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opera
   // 1. Check: before the claim if it could not be dropped, else while the entries are built.
   constexpr bool check_later = checks && !is_shared<S>;
   if constexpr (checks && is_shared<S>) {
-    const Status fault = check_pieces(engine.handle(), group, operation, pieces, count);
+    const Status fault = check_pieces(engine, group, operation, pieces, count);
     if (!fault.is_ok()) return Token::refused(fault);
   }
   // 2. Claim.
@@ -89,7 +90,7 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Operatio
   if (!is_placed_for<typename Engine::Policy>(engine.handle().gpu_memory)) return Status::unsupported;
   if constexpr (Engine::Policy::argument_checks) {
     if (!protocol::agree(group, operation, count)) return Status::invalid_argument;
-    const Status fault = check_pieces(engine.handle(), group, operation, pieces, count);
+    const Status fault = check_pieces(engine, group, operation, pieces, count);
     if (!fault.is_ok()) return fault;
   }
   // order: owner before commands. Failures of these pieces are told to this call: not to errors() and quiet(), nor

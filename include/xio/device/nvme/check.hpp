@@ -63,8 +63,9 @@ XIO_DEVICE_INLINE constexpr bool is_placed([[maybe_unused]] const Pages& pages) 
 }
 
 /// Why the command is refused; Status::ok: it is not.
-template <class Pages>
-XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, const Pages& pages) {
+/// @param list list memory that stores nothing
+template <class Pages, class List>
+XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, const Pages& pages, const List& list) {
   if (addresses_blocks(command)) {
     if (command.last_block == ~0u) return Status::invalid_argument;  // no blocks at all
     if (!has_blocks(q, command.lba(), command.last_block)) return Status::out_of_range;
@@ -80,7 +81,6 @@ XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, con
   if (!splittable(command) && !fits_whole(command, bytes, q)) return Status::invalid_argument;
   if (!has_data<Pages>(command)) return Status::ok;
   // Tested before tickets are claimed, so that a refused command leaves no trace.
-  const RehearsedList list{q.lists ? q.list_bytes : 0};
   const bool splits = splittable(command);
   const uint32_t most = splits ? most_blocks(command, q) : ~0u;
   DataPointer ignored;
@@ -113,6 +113,7 @@ template <class List>
 XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operation, const Piece& piece,
                                            const List& list) {
   CheckedPiece checked;
+  checked.data = no_data<List>();
   checked.command = command(operation).range(piece.lba, piece.blocks);
   const bool counts = operation != Opcode::flush && checked.command.data != data_size::unknown;
   const bool fits = counts && piece.blocks - 1 < most_blocks(checked.command, q);
@@ -126,10 +127,11 @@ XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operatio
 }
 
 /// check_piece() of a batch, shared among the lanes of `group`. Pieces of other types bring a check_piece() of theirs.
-template <Sharing S, class Operation, class Piece>
-XIO_DEVICE Status check_pieces(const QueueHandle& q, Group<S> group, Operation operation, const Piece* pieces,
+template <class Engine, Sharing S, class Operation, class Piece>
+XIO_DEVICE Status check_pieces(const Engine& engine, Group<S> group, Operation operation, const Piece* pieces,
                                uint32_t count) {
-  const RehearsedList list{q.list_bytes};
+  const QueueHandle& q = engine.handle();
+  const auto list = Engine::Transport::rehearsed(q, q.list_bytes);
   const uint32_t lanes = group.lanes();
   Status fault;
   for (uint32_t i = group.rank(); i < count && fault.is_ok(); i += lanes) {

@@ -21,6 +21,9 @@ namespace detail {
 /// Source of protocol::drain(): a completion ring.
 template <class Doorbell, class Telemetry>
 struct CompletionReader {
+  /// Whether translate() makes the word of an entry from what look() returns.
+  static constexpr bool translates = false;
+
   const Cqe* entries;
   DoorbellTarget target;
   uint32_t mask;
@@ -117,7 +120,7 @@ class TableSink {
 
  public:
   /// Whether the entries behind those of a drain are looked at while it waits for the rest of its own.
-  static constexpr bool looks_ahead = is_shared<sharing> && arch::loads_ahead;
+  static constexpr bool looks_ahead = is_shared<sharing> && arch::loads_ahead && Engine::Transport::looks_ahead;
   static constexpr bool results_ahead = sharing != Sharing::thread || !arch::branches_are_cheap;
 
   XIO_DEVICE_INLINE TableSink(const Engine& engine, const CompletionTable& table, Record& record,
@@ -126,6 +129,8 @@ class TableSink {
 
   template <bool Errors, class Source>
   XIO_DEVICE_INLINE bool judge(const Source& source, Group<sharing> group, uint64_t word, uint64_t index, bool fresh) {
+    bool lost = false;  // a message that is no completion
+    if constexpr (Source::translates) lost = fresh && !source.translate(word, index);
     key_ = CompletionFormat::key(word);
     if constexpr (Policy::notifications) {
       is_notified_ = (key_ & notified_bit) != 0;
@@ -152,6 +157,7 @@ class TableSink {
     bool stray = static_cast<int64_t>(ticket_) >= reserved;  // bound: tickets in flight
     // bound: completions to operations in flight. One more is a duplicate.
     if constexpr (sharing != Sharing::thread) stray = (stray || static_cast<int64_t>(index) >= reserved) && fresh;
+    if constexpr (Source::translates) stray = stray || lost;
     return stray;
   }
 

@@ -5,8 +5,7 @@
 /// @brief The engine of an NVMe queue pair: its state, its rings and its completions. Independent of commands.
 
 #include <xio/device/core/token.hpp>
-#include <xio/device/nvme/drain.hpp>
-#include <xio/device/nvme/types.hpp>
+#include <xio/device/nvme/transport.hpp>
 #include <xio/device/queue/room.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -19,13 +18,11 @@ namespace nvme {
 template <Sharing S, class QueuePolicy>
 struct QueueBell {
   using Policy = QueuePolicy;
-  using Doorbell = DoorbellOf<Policy>;
+  using Transport = TransportOf<Policy>;
   static constexpr Sharing sharing = S;
   static constexpr bool has_heads = false;
   static constexpr bool checks_use = Policy::argument_checks;
-  static constexpr uint32_t kind = IsSame<Doorbell, MmioDoorbell>::value     ? 0
-                                   : IsSame<Doorbell, ShadowDoorbell>::value ? 1
-                                                                             : 2;
+  static constexpr uint32_t kind = Transport::kind;
 
   QueueState* state;
   DoorbellTarget target;
@@ -35,13 +32,7 @@ struct QueueBell {
   XIO_DEVICE_INLINE uint64_t& link(uint64_t ticket) const {
     return ring::element(reinterpret_cast<uint64_t*>(state + 1), mask, ticket);
   }
-  XIO_DEVICE_INLINE void ring(uint64_t end, uint64_t) const {
-    if constexpr (S == Sharing::thread) {
-      Doorbell::ring_each(target, ring::slot(end, mask));
-    } else {
-      Doorbell::ring(target, ring::slot(end, mask));
-    }
-  }
+  XIO_DEVICE_INLINE void ring(uint64_t end, uint64_t) const { Transport::template ring<S>(*this, end); }
   XIO_DEVICE_INLINE static uint64_t head(uint64_t) { return 0; }
 };
 
@@ -52,6 +43,7 @@ template <Sharing S, class QueuePolicy, class Holder>
 class QueueEngine {
  public:
   using Policy = QueuePolicy;
+  using Transport = TransportOf<Policy>;
   using Tickets = protocol::PlainTickets;
   static constexpr Sharing sharing = S;
   static constexpr bool reserves_room = true;
@@ -136,6 +128,7 @@ class QueueEngine {
   template <class Telemetry, class Record>
   XIO_DEVICE_INLINE uint32_t drain(Group<S> group, Telemetry& telemetry, Record& record, protocol::Glimpse seen,
                                    uint32_t looks) const {
+    Transport::prepare(*this, group);
     if constexpr (is_called<Telemetry>) {
       // Of one type, so that there is one copy.
       using Called = typename Choose<protocol::knows_drains<S>, detail::Awaited, detail::NoRecord>::type;
@@ -144,7 +137,7 @@ class QueueEngine {
       uint32_t taken = 0;
       if constexpr (!is_shared<S>) {
         protocol::Found found{};
-        if (!protocol::begin_drain(*this, cq(telemetry), group, seen, looks, found)) return 0;
+        if (!protocol::begin_drain(*this, cq(group, telemetry), group, seen, looks, found)) return 0;
         taken = drain_out_of_line(group, called, found.head, found.word);
       } else {
         if (!protocol::nobody_drains(*this, group, seen)) return 0;
@@ -161,6 +154,7 @@ class QueueEngine {
   /// @param record detail::NoRecord, or one of what the calling lane takes
   template <class Telemetry, class Record>
   XIO_DEVICE_INLINE uint32_t drain_here(Group<S> group, Telemetry& telemetry, Record& record) const {
+    Transport::prepare(*this, group);
     return drain_here(group, telemetry, record, glimpse(group), 1);
   }
   /// @param seen, looks as of protocol::begin_drain()
@@ -170,7 +164,7 @@ class QueueEngine {
     const uint64_t started = Telemetry::start();
     uint32_t taken = 0;
     protocol::Found found{};
-    const auto source = cq(telemetry);
+    const auto source = cq(group, telemetry);
     if (protocol::nobody_drains(*this, group, seen) &&
         protocol::begin_drain(*this, source, group, seen, looks, found)) {
       if constexpr (!is_shared<S> && !arch::calls_save_registers) {
@@ -226,7 +220,7 @@ class QueueEngine {
     const Group<S> group(arch::branches_separate_lanes ? arch::active() : lanes);
     const QueueEngine engine(q, arch::branches_separate_lanes ? 0 : lanes);
     protocol::Found found{};
-    const auto source = engine.cq(off);
+    const auto source = engine.cq(group, off);
     if constexpr (is_shared<S>) {
       if (!engine.begin_here(source, group, found, seen...)) return 0;
     } else {
@@ -275,15 +269,14 @@ class QueueEngine {
   template <class Telemetry, class Record>
   XIO_COLD XIO_DEVICE uint32_t take_errors(Group<S> group, Telemetry& telemetry, Record& record) const {
     protocol::Found found{};
-    const auto source = cq(telemetry);
+    const auto source = cq(group, telemetry);
     if (!protocol::begin_drain(*this, source, group, found)) return 0;
     return take_completions<true>(source, group, found, record);
   }
 
   template <class Telemetry>
-  XIO_DEVICE_INLINE detail::CompletionReader<DoorbellOf<Policy>, Telemetry> cq(Telemetry& telemetry) const {
-    const QueueHandle& q = handle();
-    return {q.cq, {q.cq_doorbell, q.cq_shadow, q.cq_event_index}, q.cq_mask, telemetry};
+  XIO_DEVICE_INLINE auto cq(Group<S> group, Telemetry& telemetry) const {
+    return Transport::source(*this, group, telemetry);
   }
 
   Holder holder_;

@@ -31,17 +31,6 @@ struct Submission {
   Telemetry& telemetry;
 };
 
-/// List memory of a ticket's slot; empty unless `usable`.
-/// @tparam Fits whether the list is known to fit
-template <bool Fits, class Engine>
-XIO_DEVICE_INLINE PublishedList<typename Engine::Policy, Engine::sharing != Sharing::thread, Fits> list_of(
-    const Engine& engine, uint64_t ticket, bool usable) {
-  const QueueHandle& q = engine.handle();
-  const uint64_t at = uint64_t{ring::slot(ticket, q.slot_mask)} * q.list_bytes;  // 0 without lists
-  auto* const words = reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(q.lists) + at);
-  return {words, q.lists_bus + at, usable ? q.list_bytes : 0};
-}
-
 /// The command, for the queue's namespace unless it names one.
 XIO_DEVICE_INLINE Command of_queue(Command command, const QueueHandle& q) {
   return command.nsid(command.namespace_id ? command.namespace_id : q.nsid);
@@ -76,10 +65,10 @@ XIO_DEVICE_INLINE Sqe build_entry(const Engine& engine, const Command& command, 
     piece = command.piece(first, rest < longest ? rest : longest);
     offset = uint64_t{first} << q.block_shift;
   }
-  DataPointer data;
+  DataPointer data = Engine::Transport::no_data();
   if (has_data<Pages>(piece)) {
     (void)point(pages, offset, static_cast<uint32_t>(data_bytes(piece, q.block_shift)), q.page_shift,
-                list_of<Engine::Policy::argument_checks>(engine, ticket, true), data);
+                Engine::Transport::template list<Engine::Policy::argument_checks>(engine, ticket, true), data);
   }
   return encode(of_queue(piece, q), identify(engine, ticket, notified), data);
 }
@@ -99,6 +88,7 @@ XIO_DEVICE_INLINE void store_entries(const Engine& engine, Group<S> group, uint6
   } else {
     enqueue_wave<How>(group.mask(), storing, entry, q.sq, ring::slot(ticket, q.sq_mask));
   }
+  Engine::Transport::store(engine, group, storing, ticket);
 }
 
 /// What a group posts with one claim: one entry per lane, or the next entries of one lane's split command.
@@ -256,9 +246,10 @@ XIO_DEVICE_INLINE Token submit_any(const Engine& engine, Group<S> group, const C
   uint32_t entries = 1;
   if constexpr (Engine::Policy::argument_checks) {
     // 1. Check. The other steps follow in post().
-    token.status = check(q, command, call.pages);
+    token.status = check(q, command, call.pages, Engine::Transport::rehearsed(q, q.lists ? q.list_bytes : 0));
     // check: data in GPU memory, of commands
     if (!is_placed<typename Engine::Policy>(call.pages)) token.status = Status::unsupported;
+    if (!Engine::Transport::admits(command)) token.status = Status::unsupported;
     // check: command set
     if (!is_offered<typename Engine::Policy>(command, q)) token.status = Status::unsupported;
     entries = token.status.is_ok() ? 1 : 0;
@@ -306,11 +297,12 @@ XIO_DEVICE_INLINE bool post_plain(const Engine& engine, Group<Sharing::thread> g
   const Command& command = call.command;
   // 1. Check.
   if (!is_plain(q, command, call.pages) || !is_placed<typename Engine::Policy>(call.pages)) return false;
-  DataPointer data;
+  if (!Engine::Transport::admits(command)) return false;
+  DataPointer data = Engine::Transport::no_data();
   if (has_data<typename Call::Data>(command)) {
     const auto bytes = static_cast<uint32_t>(data_bytes(command, q.block_shift));
     // check: no list
-    if (!point(call.pages, 0, bytes, q.page_shift, NoList{}, data).is_ok()) return false;
+    if (!point(call.pages, 0, bytes, q.page_shift, Engine::Transport::short_list(q), data).is_ok()) return false;
   }
   // 2. Claim.
   protocol::Claim claim = protocol::claim_now(engine, group, protocol::begin_claim(engine), 1, 1);
