@@ -13,6 +13,7 @@
 #include <xio/host/nvme/kernel_passthrough.hpp>
 #include <xio/vendors/nvme/encode_admin.hpp>
 #include <xio/vendors/nvme/encode_more.hpp>
+#include <xio/vendors/nvme/fabrics.hpp>
 
 #include "catch.hpp"
 
@@ -378,5 +379,28 @@ TEST_CASE("identify, features and log pages") {
     page.retain_event = log.rae;
     page.index_offset = log.ot;
     expect_caught(nvme::get_log_page(page), true);
+  }
+}
+
+TEST_CASE("properties of fabrics") {
+  namespace fabrics = nvme::fabrics;
+  Random random;
+  for (int i = 0; i < rounds; ++i) {
+    // libnvme takes the eight bytes of those registers that have as many.
+    const bool eight = random.flag();
+    const int offset = eight ? NVME_REG_CAP : NVME_REG_CC;
+    __u64 value = random(64);
+    nvme_get_property_args get{};
+    get.args_size = sizeof get;
+    get.value = &value;
+    get.offset = offset;
+    nvme_get_property(&get);
+    expect_caught(fabrics::property_get(static_cast<uint64_t>(offset), eight), true);
+    nvme_set_property_args set{};
+    set.args_size = sizeof set;
+    set.value = eight ? random(64) : random(32);
+    set.offset = offset;
+    nvme_set_property(&set);
+    expect_caught(fabrics::property_set(static_cast<uint64_t>(offset), set.value, eight), true);
   }
 }

@@ -8,6 +8,7 @@
 #include <nvme/types.h>
 
 #include <xio/vendors/nvme/decode.hpp>
+#include <xio/vendors/nvme/fabrics.hpp>
 #include <xio/vendors/nvme/identify.hpp>
 #include <xio/vendors/nvme/layout.hpp>
 #include <xio/vendors/nvme/opcodes.hpp>
@@ -43,6 +44,25 @@ static_assert(offsetof(nvme_copy_range, nlb) == offsetof(nvme::CopyRange, last_b
 static_assert(offsetof(nvme_copy_range, eilbrt) == offsetof(nvme::CopyRange, reference_tag));
 // The tag comes before its mask in the specification; libnvme 1.3 has them the other way round.
 static_assert(offsetof(nvme_copy_range, eilbrt) + 4 == offsetof(nvme::CopyRange, tags));
+static_assert(sizeof(nvmf_connect_data) == sizeof(nvme::fabrics::ConnectData));
+static_assert(offsetof(nvmf_connect_data, cntlid) == offsetof(nvme::fabrics::ConnectData, cntlid));
+static_assert(offsetof(nvmf_connect_data, subsysnqn) == offsetof(nvme::fabrics::ConnectData, subsystem));
+static_assert(offsetof(nvmf_connect_data, hostnqn) == offsetof(nvme::fabrics::ConnectData, host));
+static_assert(sizeof(nvmf_discovery_log) == sizeof(nvme::fabrics::DiscoveryHeader));
+static_assert(offsetof(nvmf_discovery_log, numrec) == offsetof(nvme::fabrics::DiscoveryHeader, entries));
+static_assert(offsetof(nvmf_discovery_log, recfmt) == offsetof(nvme::fabrics::DiscoveryHeader, format));
+static_assert(sizeof(nvmf_disc_log_entry) == sizeof(nvme::fabrics::DiscoveryEntry));
+static_assert(offsetof(nvmf_disc_log_entry, adrfam) == offsetof(nvme::fabrics::DiscoveryEntry, family));
+static_assert(offsetof(nvmf_disc_log_entry, subtype) == offsetof(nvme::fabrics::DiscoveryEntry, subsystem_type));
+static_assert(offsetof(nvmf_disc_log_entry, treq) == offsetof(nvme::fabrics::DiscoveryEntry, requirements));
+static_assert(offsetof(nvmf_disc_log_entry, portid) == offsetof(nvme::fabrics::DiscoveryEntry, port));
+static_assert(offsetof(nvmf_disc_log_entry, cntlid) == offsetof(nvme::fabrics::DiscoveryEntry, cntlid));
+static_assert(offsetof(nvmf_disc_log_entry, asqsz) == offsetof(nvme::fabrics::DiscoveryEntry, admin_entries));
+static_assert(offsetof(nvmf_disc_log_entry, eflags) == offsetof(nvme::fabrics::DiscoveryEntry, flags));
+static_assert(offsetof(nvmf_disc_log_entry, trsvcid) == offsetof(nvme::fabrics::DiscoveryEntry, service));
+static_assert(offsetof(nvmf_disc_log_entry, subnqn) == offsetof(nvme::fabrics::DiscoveryEntry, subsystem));
+static_assert(offsetof(nvmf_disc_log_entry, traddr) == offsetof(nvme::fabrics::DiscoveryEntry, address));
+static_assert(offsetof(nvmf_disc_log_entry, tsas) == offsetof(nvme::fabrics::DiscoveryEntry, specific));
 static_assert(sizeof(nvme_id_ctrl) == nvme::identify_bytes && sizeof(nvme_id_ns) == nvme::identify_bytes);
 
 namespace {
@@ -99,6 +119,15 @@ TEST_CASE("identify controller fields") {
   same("ocfs", ours.ocfs(), theirs.ocfs);
   same("sgls", ours.sgls(), theirs.sgls);
   same("mnan", ours.mnan(), theirs.mnan);
+  const nvme::fabrics::IdentifyFabrics fabrics{bytes_of(theirs)};
+  same("kas", fabrics.kas(), theirs.kas);
+  same("ioccsz", fabrics.ioccsz(), theirs.ioccsz);
+  same("iorcsz", fabrics.iorcsz(), theirs.iorcsz);
+  same("icdoff", fabrics.icdoff(), theirs.icdoff);
+  same("fcatt", fabrics.fcatt(), theirs.fcatt);
+  same("msdbd", fabrics.msdbd(), theirs.msdbd);
+  same("ofcs", fabrics.ofcs(), theirs.ofcs);
+  same("dctype", fabrics.dctype(), theirs.dctype);
   same("security", nvme::oacs::security, NVME_CTRL_OACS_SECURITY);
   same("namespace management", nvme::oacs::namespace_management, NVME_CTRL_OACS_NS_MGMT);
   same("doorbell buffer config", nvme::oacs::doorbell_buffer_config, NVME_CTRL_OACS_DBBUF_CFG);
@@ -303,6 +332,36 @@ TEST_CASE("numbers of commands, features, log pages and identify structures") {
   same("zone reset", nvme::ZoneSendAction::reset, NVME_ZNS_ZSA_RESET);
   same("zone flush", nvme::ZoneSendAction::flush_random_write_area, NVME_ZNS_ZSA_ZRWA_FLUSH);
   same("zone report", nvme::ZoneReceiveAction::extended_report, NVME_ZNS_ZRA_EXTENDED_REPORT_ZONES);
+}
+
+TEST_CASE("numbers of fabrics") {
+  namespace fabrics = nvme::fabrics;
+  same("property set", fabrics::CommandType::property_set, nvme_fabrics_type_property_set);
+  same("connect", fabrics::CommandType::connect, nvme_fabrics_type_connect);
+  same("property get", fabrics::CommandType::property_get, nvme_fabrics_type_property_get);
+  same("auth send", fabrics::CommandType::authentication_send, nvme_fabrics_type_auth_send);
+  same("auth receive", fabrics::CommandType::authentication_receive, nvme_fabrics_type_auth_receive);
+  same("disconnect", fabrics::CommandType::disconnect, nvme_fabrics_type_disconnect);
+  same("nqn", fabrics::nqn_field_bytes, NVME_NQN_LENGTH);
+  same("port", fabrics::rdma_port, NVME_RDMA_IP_PORT);
+  CHECK(std::string(fabrics::discovery_nqn) == NVME_DISC_SUBSYS_NAME);
+  same("rdma", fabrics::TransportType::rdma, NVMF_TRTYPE_RDMA);
+  same("fc", fabrics::TransportType::fibre_channel, NVMF_TRTYPE_FC);
+  same("tcp", fabrics::TransportType::tcp, NVMF_TRTYPE_TCP);
+  same("loop", fabrics::TransportType::loop, NVMF_TRTYPE_LOOP);
+  same("ipv4", fabrics::AddressFamily::ipv4, NVMF_ADDR_FAMILY_IP4);
+  same("ipv6", fabrics::AddressFamily::ipv6, NVMF_ADDR_FAMILY_IP6);
+  same("infiniband", fabrics::AddressFamily::infiniband, NVMF_ADDR_FAMILY_IB);
+  same("discovery subsystem", fabrics::SubsystemType::discovery, NVME_NQN_DISC);
+  same("nvm subsystem", fabrics::SubsystemType::nvm, NVME_NQN_NVME);
+  same("this discovery subsystem", fabrics::SubsystemType::this_discovery, NVME_NQN_CURR);
+  same("format", fabrics::sc::incompatible_format, NVME_SCT_CMD_SPECIFIC << NVME_SCT_SHIFT | NVME_SC_CONNECT_FORMAT);
+  same("busy", fabrics::sc::controller_busy, NVME_SCT_CMD_SPECIFIC << NVME_SCT_SHIFT | NVME_SC_CONNECT_CTRL_BUSY);
+  same("parameters", fabrics::sc::invalid_parameters,
+       NVME_SCT_CMD_SPECIFIC << NVME_SCT_SHIFT | NVME_SC_CONNECT_INVALID_PARAM);
+  same("restart", fabrics::sc::restart_discovery,
+       NVME_SCT_CMD_SPECIFIC << NVME_SCT_SHIFT | NVME_SC_CONNECT_RESTART_DISC);
+  same("host", fabrics::sc::invalid_host, NVME_SCT_CMD_SPECIFIC << NVME_SCT_SHIFT | NVME_SC_CONNECT_INVALID_HOST);
 }
 
 TEST_CASE("status codes and flags") {
