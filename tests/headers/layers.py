@@ -44,6 +44,8 @@ BELOW = {
 ABOVE = {"xio/host/launch.hpp": ["host/gpu", "host/memory", "host/simt"],
          "xio/host/nvme/open.hpp": ["host/emulation", "host/emulation/nvme"],
          "xio/host/nvme/cache.hpp": ["device/cache"],
+         "xio/host/nvme/fabric_queue.hpp": ["host/rdma", "vendors/rdma"],
+         "xio/host/nvme/fabric_controller.hpp": ["host/rdma"],
          "xio/vendors/list.hpp": [f"vendors/{nic}" for nic in NICS],
          **{f"xio/vendors/{nic}/queues.hpp": ["device/rdma"] for nic in NICS}}
 EVERYWHERE = ("xio/config.hpp", "xio/version.hpp")

@@ -34,6 +34,7 @@ class IdentifyPage {
   explicit IdentifyPage(const DmaBuffer& from) {
     std::memcpy(bytes_.data(), from.as<decltype(bytes_)>(), bytes_.size());
   }
+  explicit IdentifyPage(const std::array<uint8_t, nvme::identify_bytes>& from) : bytes_(from) {}
   const uint8_t* data() const { return bytes_.data(); }
 
  private:
