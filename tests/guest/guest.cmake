@@ -23,11 +23,15 @@ xio_add_test(guest/gpu_mapping NO_TEST DEFINITIONS
 xio_guest_test(rxe_raw TARGET guest-rxe_raw KIND loops)
 xio_guest_test(rxe_queue_pair TARGET guest-rxe_queue_pair KIND loops)
 xio_guest_test(rxe_nodes TARGET guest-rxe_nodes KIND nodes)
-# The kernel's own NVMe over RDMA target.
+# The kernel's own NVMe over RDMA, target and host.
 xio_add_test(guest/nvmet NO_TEST)
+xio_add_test(guest/fabric_capsules NO_TEST)
 xio_register_test(NAME guest.nvmet LABELS guest once nightly TIMEOUT 400 LOCK guest
   COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,nvmet,nvmet-rdma --limit 240 --
     ${XIO_TESTS_DIR}/guest/nvmet.sh $<TARGET_FILE:guest-nvmet>)
+xio_register_test(NAME guest.fabric_capsules LABELS guest once nightly TIMEOUT 400 LOCK guest
+  COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,nvme-rdma --limit 240 --
+    ${XIO_TESTS_DIR}/guest/rxe_devices.sh loops $<TARGET_FILE:guest-fabric_capsules>)
 if(TARGET xio-tester)
   set(tester_rdma ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 540 --
     ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/tester_rdma.sh)

@@ -201,7 +201,7 @@ class FabricQueue {
       if (count > 0) {
         if (completion.status != IBV_WC_SUCCESS) {
           look_at_connection();
-          lose(name(static_cast<rdma::VerbsStatus>(completion.status)) + std::string(" of the queue pair"));
+          lose(std::string("the queue pair reports: ") + name(static_cast<rdma::VerbsStatus>(completion.status)));
         }
         if (completion.wr_id == send_id) {
           sent = true;
