@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <xio/host/nvme/fabric_errors.hpp>
-#include <xio/host/nvme/fabric_options.hpp>
+#include <xio/host/nvme/fabric_spec.hpp>
 
 #include "catch.hpp"
 #include "unit/host_support.hpp"
@@ -64,7 +64,7 @@ TEST_CASE("what a specification must not say") {
   CHECK(contains(refused("fabrics:traddr=1.2.3.4,nqn=x,queues=0"), "queues=0 is not accepted"));
   CHECK(contains(refused("fabrics:traddr=1.2.3.4,nqn=x,tls=1"), "neither DH-HMAC-CHAP nor TLS"));
   CHECK(contains(refused("fabrics:traddr=1.2.3.4,nqn=x,dhchap_secret=s"), "neither DH-HMAC-CHAP nor TLS"));
-  CHECK(contains(refused("fabrics:traddr=1.2.3.4,nqn=x,colour=red"), "the key colour is not known"));
+  CHECK(contains(refused("fabrics:traddr=1.2.3.4,nqn=x,colour=red"), "unknown key 'colour'; known: traddr"));
 }
 
 TEST_CASE("a host has a name and an identifier, both or none of them of the machine") {

@@ -30,6 +30,13 @@ void on_soft_roce(const xio::host::QueuePairAddress& peer_address, Kernel kernel
   // block 7
 }
 
+#if __has_include(<rdma/rdma_cma.h>)
+void over_fabrics() {
+  // block 8
+  static_cast<void>(space), static_cast<void>(queue);
+}
+#endif
+
 void instances(ibv_qp* qp, const xio::host::QueuePairAddress& peer) {
   const auto kernel = [](const rdma::QueuePairHandle&) {};
   adopt(qp, kernel);
