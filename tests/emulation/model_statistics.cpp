@@ -150,6 +150,20 @@ TEST_CASE("a description as text") {
   CHECK(all.failures[1].opcode == op_flush);
   CHECK(all.failures[1].status == 0x006);
   CHECK(all.failures[1].every == 1);
+  const auto values = parse_emulated_spec("emulated:keys=16/0/3,values=1M/0/7,size=2M,fail=store-181/delete-087-3");
+  REQUIRE(values.config.namespaces.size() == 3);
+  CHECK(values.config.namespaces[0].key_values);
+  CHECK(values.config.namespaces[0].longest_key == 16);
+  CHECK(values.config.namespaces[0].longest_value == 1 << 20);
+  CHECK_FALSE(values.config.namespaces[1].key_values);
+  CHECK(values.config.namespaces[2].longest_key == 3);
+  CHECK(values.config.namespaces[2].longest_value == 7);
+  REQUIRE(values.failures.size() == 2);
+  CHECK(values.failures[0].opcode == 0x01);
+  CHECK(values.failures[1].opcode == 0x10);
+  CHECK(Host(Host::stepped(values.config)).controller.description() ==
+        "in-process NVMe model, not a drive (2097152 bytes of values under keys, 4096 blocks of 512 bytes, "
+        "2097152 bytes of values under keys, 64 queues)");
   const auto two = parse_emulated_spec("emulated:lba=512/4096,size=1M/2M,delay=7");
   REQUIRE(two.config.namespaces.size() == 2);
   CHECK(two.config.namespaces[0].blocks == 2048);
@@ -192,6 +206,10 @@ TEST_CASE("what is not understood is said in one line") {
                            "emulated:fail=read-800",
                            "emulated:fail=read-281-0",
                            "emulated:fail=read-281-2-2",
+                           "emulated:keys=17",
+                           "emulated:keys=",
+                           "emulated:keys=16/0,size=1M/1M/1M",
+                           "emulated:values=4G",
                            "emulated:fail=erase-281",
                            "emulated:lba=512/4096,size=1M/1M/1M",
                            "emulated:lba=512,lba=512",

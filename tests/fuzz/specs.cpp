@@ -98,16 +98,21 @@ std::string written(const xio::emulation::EmulatedSpec& spec) {
   std::ostringstream text;
   std::string blocks;
   std::string sizes;
+  std::string keys;
+  std::string values;
   for (const auto& one : c.namespaces) {
+    keys += (keys.empty() ? "" : "/") + std::to_string(one.key_values ? one.longest_key : 0);
+    values += (values.empty() ? "" : "/") + std::to_string(one.longest_value);
     blocks += (blocks.empty() ? "" : "/") + std::to_string(one.block_bytes);
     sizes += (sizes.empty() ? "" : "/") + std::to_string(one.blocks * one.block_bytes);
   }
-  text << "emulated:lba=" << blocks << ",size=" << sizes << ",queues=" << c.queues << ",mdts=" << unsigned{c.mdts}
-       << ",mqes=" << c.mqes << ",dstrd=" << unsigned{c.dstrd} << ",mpsmin=" << unsigned{c.mpsmin}
-       << ",cqr=" << c.contiguous_queues_required << ",sgl=" << c.sgl << ",dbbuf=" << c.shadow_doorbells
-       << ",vwc=" << c.volatile_write_cache << ",aborts=" << c.aborts << ",cid_check=" << c.check_command_ids
-       << ",poison=" << c.poison_fetched_entries << ",discard=" << c.discard_data << ",delay=" << spec.delay_least_us
-       << "-" << spec.delay_most_us << ",reorder=" << spec.reorder << ",seed=" << spec.seed << ",serial=" << c.serial;
+  text << "emulated:lba=" << blocks << ",size=" << sizes << ",keys=" << keys << ",values=" << values
+       << ",queues=" << c.queues << ",mdts=" << unsigned{c.mdts} << ",mqes=" << c.mqes << ",dstrd=" << unsigned{c.dstrd}
+       << ",mpsmin=" << unsigned{c.mpsmin} << ",cqr=" << c.contiguous_queues_required << ",sgl=" << c.sgl
+       << ",dbbuf=" << c.shadow_doorbells << ",vwc=" << c.volatile_write_cache << ",aborts=" << c.aborts
+       << ",cid_check=" << c.check_command_ids << ",poison=" << c.poison_fetched_entries
+       << ",discard=" << c.discard_data << ",delay=" << spec.delay_least_us << "-" << spec.delay_most_us
+       << ",reorder=" << spec.reorder << ",seed=" << spec.seed << ",serial=" << c.serial;
   return text.str();
 }
 
@@ -122,6 +127,7 @@ void check_emulated(const xio::emulation::EmulatedSpec& spec) {
   for (const auto& one : c.namespaces) {
     expect(is_power_of_two(one.block_bytes) && one.block_bytes >= 512 && one.block_bytes <= 65536, "emulated: lba");
     expect(one.blocks >= 1 && one.blocks * one.block_bytes <= kib * gib, "emulated: size");
+    expect(one.longest_key >= 1 && one.longest_key <= 16, "emulated: keys");
   }
 }
 

@@ -54,6 +54,10 @@ done
 expect "info on the model" "in-process model, not a drive" "len(j['controller']['namespaces']) == 2" \
   "j['controller']['capabilities']['doorbell_stride_bytes'] == 16" "j['controller']['capabilities']['largest_queue'] == 32" \
   -- info --controller emulated:lba=512/4096,dstrd=2,mqes=31
+expect "info on values under keys" "67108864 bytes of values under keys, 0 in use; keys of 1 to 16 bytes, values of at most 4096" \
+  "j['controller']['namespaces'][0]['command_set'] == 'key value'" "j['controller']['namespaces'][0]['capacity_bytes'] == 64 << 20" \
+  "j['controller']['namespaces'][0]['formats'] == [{'longest_key': 16, 'longest_value': 4096, 'most_keys': 0}]" \
+  "j['controller']['namespaces'][1]['block_bytes'] == 512" -- info --controller emulated:keys=16/0,values=4K
 expect "info without a controller" "executors" "'controller' not in j" "j['offers']['executors'] == ['host', 'gpu'] or j['offers']['executors'] == ['host'] and not j['offers']['gpu_targets']" -- info
 expect "list" "NVMe controller of QEMU" "j['controllers'][0]['controller'] == 'emulated'" \
   "any(c['controller'].startswith('qemu') and c['offered'] for c in j['controllers'])" -- list

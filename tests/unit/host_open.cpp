@@ -39,6 +39,33 @@ TEST_CASE("a description opens the model in this process", "[host][open]") {
                  "namespace 4294967294 of " + opened.spec + " does not exist; the highest is "));
 }
 
+TEST_CASE("a namespace of values is told from one of blocks", "[host][open]") {
+  ControllerOptions all;
+  all.all_command_sets = true;
+  const std::string spec = "emulated:keys=16/0/4,values=20K,size=1M";
+  const OpenedNvme opened = open_nvme(spec, all);
+  CHECK(opened.stores_values());
+  CHECK_FALSE(opened.stores_values(2));
+  CHECK(opened.stores_values(3));
+  CHECK(opened.identify(2).blocks == 2048);
+  const KeyValueInfo values = opened.identify_key_values();
+  CHECK(values.capacity_bytes == 1 << 20);
+  CHECK(values.longest_key == 16);
+  CHECK(values.longest_value == 20480);
+  CHECK(opened.identify_key_values(3).longest_key == 4);
+  CHECK(contains(error_of([&] { opened.identify(); }), "namespace 1 of " + spec + " stores values under keys and has"));
+  CHECK(contains(error_of([&] { opened.identify_key_values(2); }), "namespace 2 of " + spec + " stores no values"));
+  CHECK(contains(error_of([&] { opened.identify_key_values(4); }), "namespace 4 of " + spec + " stores no values"));
+  CHECK(contains(error_of([&] { opened.identify_key_values(~0u); }), "does not exist; the highest is"));
+
+  const OpenedNvme blocks_only = open_nvme(spec);
+  CHECK(blocks_only.stores_values());
+  CHECK(blocks_only.identify(2).blocks == 2048);
+  CHECK(contains(error_of([&] { blocks_only.identify(); }), "has no blocks"));
+  CHECK(contains(error_of([&] { blocks_only.identify_key_values(); }), "ControllerOptions::all_command_sets"));
+  CHECK_FALSE(open_nvme("emulated").stores_values());
+}
+
 TEST_CASE("delays and reordering of a description reach the model", "[host][open]") {
   using Clock = std::chrono::steady_clock;
   const OpenedNvme opened = open_nvme("emulated:delay=20000");

@@ -73,8 +73,21 @@ const char* metadata_place(const xio::host::NamespaceInfo& one) {
   return one.extended_blocks ? "in the blocks" : "apart";
 }
 
+/// "67108864 bytes of values under keys, 0 in use; keys of 1 to 16 bytes, values of at most 65536"
+std::string values_text(const Json& one) {
+  std::string text =
+      one["capacity_bytes"].dump() + " bytes of values under keys, " + one["used_bytes"].dump() + " in use";
+  for (const Json& format : one["formats"]) {
+    text += "; keys of 1 to " + format["longest_key"].dump() + " bytes, values of at most " +
+            format["longest_value"].dump();
+    if (format["most_keys"] != 0) text += ", at most " + format["most_keys"].dump() + " keys";
+  }
+  return text;
+}
+
 /// "131072 blocks of 512 bytes, zoned, 8 bytes of metadata apart from each, protection type 1"
 std::string namespace_text(const Json& one) {
+  if (one.contains("formats")) return values_text(one);
   std::string text = one["blocks"].dump() + " blocks of " + one["block_bytes"].dump() + " bytes, ";
   const std::string set = one["command_set"];
   if (set != "NVM") text += set + ", ";
@@ -85,14 +98,34 @@ std::string namespace_text(const Json& one) {
   return text;
 }
 
+Json values_json(const xio::host::KeyValueInfo& one) {
+  Json formats = Json::array();
+  for (uint32_t i = 0; i <= one.view().nkvf(); ++i) {
+    const auto format = one.view().format(i);
+    formats.push_back({{"longest_key", format.longest_key()},
+                       {"longest_value", format.longest_value()},
+                       {"most_keys", format.most_keys()}});
+  }
+  return {{"nsid", one.nsid},
+          {"command_set", command_set_name(xio::nvme::CommandSet::key_value)},
+          {"capacity_bytes", one.capacity_bytes},
+          {"used_bytes", one.used_bytes},
+          {"formats", formats}};
+}
+
 Json namespaces_json(const xio::host::NvmeController& controller) {
   Json all = Json::array();
   for (const uint32_t nsid : controller.active_namespaces()) {
+    const xio::nvme::CommandSet set = controller.command_set(nsid);
+    if (set == xio::nvme::CommandSet::key_value) {
+      all.push_back(values_json(controller.identify_key_values(nsid)));
+      continue;
+    }
     const xio::host::NamespaceInfo one = controller.identify_namespace(nsid);
     all.push_back({{"nsid", nsid},
                    {"blocks", one.blocks},
                    {"block_bytes", one.block_bytes},
-                   {"command_set", command_set_name(controller.command_set(nsid))},
+                   {"command_set", command_set_name(set)},
                    {"metadata_bytes", one.metadata_bytes},
                    {"metadata_place", metadata_place(one)},
                    {"protection_type", one.protection_type}});

@@ -76,17 +76,42 @@ struct OpenedNvme {
     return nsid != 0 ? nsid : 1;
   }
 
-  /// Capacity and block size of namespace_or(wanted). Throws Error if it is not active.
+  /// Whether namespace_or(wanted) stores values under keys. Throws Error if it does not exist.
+  bool stores_values(uint32_t wanted = 0) const {
+    const uint32_t chosen = namespace_or(wanted);
+    const uint32_t highest = controller->info().view().nn();
+    if (chosen > highest) throw Error(title(chosen) + " does not exist; the highest is " + std::to_string(highest));
+    try {
+      return controller->command_set(chosen) == nvme::CommandSet::key_value;
+    } catch (const AdminError&) {
+      return false;  // an inactive namespace, on some controllers
+    }
+  }
+
+  /// Capacity and block size of namespace_or(wanted). Throws Error if it is not active, or has no blocks.
   NamespaceInfo identify(uint32_t wanted = 0) const {
     const uint32_t chosen = namespace_or(wanted);
-    const std::string title = "namespace " + std::to_string(chosen);
-    const uint32_t highest = controller->info().view().nn();
-    if (chosen > highest)
-      throw Error(title + " of " + spec + " does not exist; the highest is " + std::to_string(highest));
+    if (stores_values(wanted))
+      throw Error(title(chosen) +
+                  " stores values under keys and has no blocks; identify_key_values() tells its limits");
     const NamespaceInfo info = controller->identify_namespace(chosen);
     if (info.blocks == 0)
-      throw Error(title + " of " + spec + " is not active; NvmeController::active_namespaces() lists the active ones");
+      throw Error(title(chosen) + " is not active; NvmeController::active_namespaces() lists the active ones");
     return info;
+  }
+
+  /// Capacity and limits of namespace_or(wanted), which stores values under keys. Throws Error if it has blocks or is
+  /// not active, and if the controller was opened without ControllerOptions::all_command_sets.
+  KeyValueInfo identify_key_values(uint32_t wanted = 0) const {
+    const uint32_t chosen = namespace_or(wanted);
+    if (!stores_values(wanted))
+      throw Error(title(chosen) + " stores no values under keys; identify() tells its blocks");
+    try {
+      return controller->identify_key_values(chosen);
+    } catch (const AdminError& refusal) {
+      if (refusal.code() != nvme::sc::invalid_command_set && refusal.code() != nvme::sc::invalid_field) throw;
+      throw Error(title(chosen) + " stores values under keys; open it with ControllerOptions::all_command_sets");
+    }
   }
 
   /// Why namespace `wanted` must not be written to, with a remedy; empty: it may be. The library refuses no write
@@ -111,6 +136,9 @@ struct OpenedNvme {
       return "the kernel requests the controller back or reported an error of it: see dmesg";
     return "the drive was removed from the bus; later doorbell stores had no effect: see dmesg";
   }
+
+ private:
+  std::string title(uint32_t chosen) const { return "namespace " + std::to_string(chosen) + " of " + spec; }
 };
 
 namespace detail {

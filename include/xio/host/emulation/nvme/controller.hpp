@@ -134,7 +134,9 @@ class NvmeController final : public host::NvmeTransport {
   std::string description() const override {
     std::string text = "in-process NVMe model, not a drive (";
     for (const NvmeNamespaceConfig& one : config_.namespaces)
-      text += std::to_string(one.blocks) + " blocks of " + std::to_string(one.block_bytes) + " bytes, ";
+      text += one.key_values
+                  ? std::to_string(one.blocks * one.block_bytes) + " bytes of values under keys, "
+                  : std::to_string(one.blocks) + " blocks of " + std::to_string(one.block_bytes) + " bytes, ";
     return text + std::to_string(config_.queues) + " queues)";
   }
   bool alive() const override { return !faults_.controller_removed() && !broken_.load(); }

@@ -4,6 +4,7 @@
 /// @file
 /// @brief Parser for text specifications of the in-process NVMe controller: `emulated:lba=4096,size=64M,queues=8`.
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include <xio/host/emulation/nvme/fault_plan.hpp>
 #include <xio/host/error.hpp>
 #include <xio/host/text.hpp>
+#include <xio/vendors/nvme/encode_kv.hpp>
 #include <xio/vendors/nvme/opcodes.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -78,10 +80,12 @@ inline bool flag(const std::string& key, const std::string& text) { return numbe
 inline EmulatedFailure failure(const std::string& text) {
   static constexpr struct {
     const char* name;
-    nvme::Opcode opcode;
-  } operations[] = {{"read", nvme::Opcode::read},       {"write", nvme::Opcode::write},
-                    {"flush", nvme::Opcode::flush},     {"trim", nvme::Opcode::dataset_management},
-                    {"compare", nvme::Opcode::compare}, {"zeroes", nvme::Opcode::write_zeroes}};
+    uint8_t opcode;
+  } operations[] = {{"read", uint8_t(nvme::Opcode::read)},       {"write", uint8_t(nvme::Opcode::write)},
+                    {"flush", uint8_t(nvme::Opcode::flush)},     {"trim", uint8_t(nvme::Opcode::dataset_management)},
+                    {"compare", uint8_t(nvme::Opcode::compare)}, {"zeroes", uint8_t(nvme::Opcode::write_zeroes)},
+                    {"store", uint8_t(nvme::KvOpcode::store)},   {"retrieve", uint8_t(nvme::KvOpcode::retrieve)},
+                    {"delete", uint8_t(nvme::KvOpcode::remove)}, {"exist", uint8_t(nvme::KvOpcode::exist)}};
   const std::vector<std::string> parts = split(text, '-');
   EmulatedFailure one;
   if (parts.size() == 2 || parts.size() == 3) {
@@ -91,13 +95,13 @@ inline EmulatedFailure failure(const std::string& text) {
     if (parts.size() == 3) one.every = number("fail", parts[2], 1, uint64_t{1} << 40);
     for (const auto& [name, opcode] : operations) {
       if (parts[0] != name || one.status == 0 || one.status > 0x7ff) continue;
-      one.opcode = static_cast<uint8_t>(opcode);
+      one.opcode = opcode;
       return one;
     }
   }
   refuse("fail=" + text +
-         " is not accepted; expected read, write, flush, trim, compare or zeroes, a status in three hexadecimal "
-         "digits, and every how many fail: read-281-100");
+         " is not accepted; expected read, write, flush, trim, compare, zeroes, store, retrieve, delete or exist, a "
+         "status in three hexadecimal digits, and every how many fail: read-281-100");
 }
 
 }  // namespace detail
@@ -108,6 +112,8 @@ inline EmulatedFailure failure(const std::string& text) {
 /// |---|---|---|
 /// | `lba` | logical block size in bytes, or a list with one per namespace: `512/4096` | 512 |
 /// | `size` | capacity of each namespace in bytes, or a list: `64M/1G` | 64M |
+/// | `keys` | longest key in bytes of a namespace that stores values, 1 to 16, or a list; 0: it has blocks | 0 |
+/// | `values` | longest value in bytes, or a list | 64K |
 /// | `queues` | I/O queue pairs | 64 |
 /// | `mdts` `mqes` `dstrd` `mpsmin` `cqr` | capabilities as in NvmeConfig | 7 2047 0 0 1 |
 /// | `vsl` `wzsl` | limits of Verify and Write Zeroes, as in NvmeConfig | 0 0 |
@@ -117,8 +123,9 @@ inline EmulatedFailure failure(const std::string& text) {
 /// | `reorder` | window of random completion order | 0 |
 /// | `seed` | seed of delays and reordering | 1 |
 /// | `fail` | commands that fail, joined by `/`: `read-281-100` is every 100th read, with status 281h; also write,
-/// flush, trim, compare, zeroes | | | `serial` | serial number | | | `quirks` | deviations of real controllers, names
-/// of nvme_quirks joined by `/`: `nvme-1.0/no-head` | |
+/// flush, trim, compare, zeroes, store, retrieve, delete, exist | |
+/// | `serial` | serial number | |
+/// | `quirks` | deviations of real controllers, names of nvme_quirks joined by `/`: `nvme-1.0/no-head` | |
 ///
 /// K, M, G and T may follow a number.
 inline EmulatedSpec parse_emulated_spec(const std::string& text) {
@@ -129,6 +136,8 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
   NvmeConfig& config = spec.config;
   std::vector<std::string> blocks{"512"};
   std::vector<std::string> sizes{"64M"};
+  std::vector<std::string> keys{"0"};
+  std::vector<std::string> values{"64K"};
   std::set<std::string> seen;
   const std::string rest = text.size() > name.size() ? text.substr(name.size() + 1) : std::string();
   for (const std::string& part : rest.empty() ? std::vector<std::string>() : detail::split(rest, ',')) {
@@ -143,6 +152,10 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
       blocks = detail::split(value, '/');
     else if (key == "size")
       sizes = detail::split(value, '/');
+    else if (key == "keys")
+      keys = detail::split(value, '/');
+    else if (key == "values")
+      values = detail::split(value, '/');
     else if (key == "queues")
       config.queues = static_cast<uint32_t>(number(1, 1024));
     else if (key == "mdts")
@@ -191,24 +204,31 @@ inline EmulatedSpec parse_emulated_spec(const std::string& text) {
       spec.delay_least_us = detail::number(key, ends.front(), 0, 60000000);
       spec.delay_most_us = detail::number(key, ends.back(), spec.delay_least_us, 60000000);
     } else {
-      detail::refuse("unknown key '" + key +
-                     "'; known: lba, size, queues, mdts, vsl, wzsl, mqes, dstrd, mpsmin, cqr, sgl, dbbuf, vwc, "
-                     "aborts, cid_check, poison, discard, delay, reorder, seed, fail, serial, quirks");
+      detail::refuse(
+          "unknown key '" + key +
+          "'; known: lba, size, keys, values, queues, mdts, vsl, wzsl, mqes, dstrd, mpsmin, cqr, sgl, dbbuf, vwc, "
+          "aborts, cid_check, poison, discard, delay, reorder, seed, fail, serial, quirks");
     }
   }
-  const size_t count = blocks.size() > sizes.size() ? blocks.size() : sizes.size();
-  if ((blocks.size() != 1 && blocks.size() != count) || (sizes.size() != 1 && sizes.size() != count))
-    detail::refuse("lba and size list different numbers of namespaces");
+  const size_t count = std::max({blocks.size(), sizes.size(), keys.size(), values.size()});
+  for (const auto* list : {&blocks, &sizes, &keys, &values})
+    if (list->size() != 1 && list->size() != count)
+      detail::refuse("lba, size, keys and values list different numbers of namespaces");
+  const auto of = [](const std::vector<std::string>& list, size_t i) { return list[list.size() == 1 ? 0 : i]; };
   config.namespaces.clear();
   for (size_t i = 0; i < count; ++i) {
     NvmeNamespaceConfig one;
     one.nsid = static_cast<uint32_t>(i + 1);
-    one.block_bytes = static_cast<uint32_t>(detail::number("lba", blocks[blocks.size() == 1 ? 0 : i], 512, 65536));
+    one.block_bytes = static_cast<uint32_t>(detail::number("lba", of(blocks, i), 512, 65536));
     if ((one.block_bytes & (one.block_bytes - 1)) != 0)
       detail::refuse("lba=" + std::to_string(one.block_bytes) +
                      " is not accepted; expected a power of two from 512 to 65536");
-    const uint64_t bytes = detail::number("size", sizes[sizes.size() == 1 ? 0 : i], one.block_bytes, uint64_t{1} << 40);
+    const uint64_t bytes = detail::number("size", of(sizes, i), one.block_bytes, uint64_t{1} << 40);
     one.blocks = bytes / one.block_bytes;
+    const uint64_t longest_key = detail::number("keys", of(keys, i), 0, nvme::kv::longest_key);
+    one.key_values = longest_key != 0;
+    if (one.key_values) one.longest_key = static_cast<uint32_t>(longest_key);
+    one.longest_value = static_cast<uint32_t>(detail::number("values", of(values, i), 0, 0xffffffff));
     config.namespaces.push_back(one);
   }
   check(config);
