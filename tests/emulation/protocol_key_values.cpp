@@ -44,9 +44,10 @@ struct Store {
     options.all_command_sets = true;
     return options;
   }
-  NvmeQueue queue(uint32_t depth = 64) {
+  NvmeQueue queue(uint32_t depth = 64, uint32_t failures_on_record = 1024) {
     QueueOptions options;
     options.depth = depth;
+    options.failures_on_record = failures_on_record;
     return controller.create_queue(options);
   }
   unsigned char* bytes(size_t offset = 0) { return data.as<unsigned char>() + offset; }
@@ -183,7 +184,8 @@ TEST_CASE("kv: lists, whole and in parts") {
 TEST_CASE("kv: 64 waves share a queue, store, retrieve and delete") {
   constexpr uint32_t waves = 64, lanes = 32, bytes = 64;
   Store store(config_of_values(), size_t{waves} * lanes * bytes * 2);
-  const NvmeQueue pair = store.queue(256);
+  // Each lane is told twice that its key does not exist: a wave that sleeps meanwhile must not find it expired.
+  const NvmeQueue pair = store.queue(256, 2 * waves * lanes);
   const xio::Region data = store.data.region();
   const uint64_t half = uint64_t{waves} * lanes * bytes;
   xio::simt::launch(Grid{waves, lanes, lanes}, [&] {
