@@ -3,7 +3,7 @@
 set(tester_parts nvme/buffer_placement clock/run nvme/executor nvme/plan launch/choice launch/gpu/images launch/gpu/executor
   launch/gpu/clock cli/interrupt launch/launcher nvme/phase_runner cli/progress rdma/plan
   rdma/providers rdma/pulse rdma/role rdma/runner rdma/session rdma/verbs
-  measure/result measure/summary nvme/target nvme/verification)
+  measure/result measure/summary nvme/target nvme/verification kv/plan kv/runner)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 # One source for each vendor, since each instantiates a kernel.
@@ -15,6 +15,7 @@ endforeach()
 add_library(xio-tester-parts STATIC ${tester_parts})
 xio_embed_kernels(xio-tester-parts kernels ${XIO_BENCH_DIR}/tester/launch/gpu/images.cpp ${XIO_BENCH_DIR}/tester/launch/gpu/kernels.hip)
 xio_embed_kernels(xio-tester-parts rdma_kernels ${XIO_BENCH_DIR}/tester/launch/gpu/images.cpp ${XIO_BENCH_DIR}/tester/launch/gpu/rdma_kernels.hip)
+xio_embed_kernels(xio-tester-parts kv_kernels ${XIO_BENCH_DIR}/tester/launch/gpu/images.cpp ${XIO_BENCH_DIR}/tester/launch/gpu/kv_kernels.hip)
 xio_unity(xio-tester-parts 6)
 target_link_libraries(xio-tester-parts PRIVATE xio_build_options)
 target_link_libraries(xio-tester-parts PUBLIC xio::emulation)
@@ -25,7 +26,7 @@ target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 set(tester_tool clock/test doctor/doctor doctor/checks doctor/doorbells doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
   doctor/rdma_checks report/fio nvme/found_qemu nvme/info report/json_report nvme/list cli/nearest nvme/options nvme/run nvme/smart nvme/tables
   rdma/json rdma/options rdma/run rdma/tables report/columns report/endpoint_table report/files report/html report/options
-  report/plan report/rdma_tables report/run report/spread report/text_table report/write cli/table tool)
+  report/plan report/rdma_tables report/run report/spread report/text_table report/write cli/table tool kv/options kv/report kv/run)
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_tool APPEND .cpp)
 add_library(xio-tester-tool STATIC ${tester_tool} ${XIO_BENCH_DIR}/tester/nvme/endpoint.cpp)

@@ -18,6 +18,7 @@
 #include "tester/cli/output.hpp"
 #include "tester/clock/run.hpp"
 #include "tester/doctor/doctor.hpp"
+#include "tester/kv/run.hpp"
 #include "tester/nvme/endpoint.hpp"
 #include "tester/nvme/info.hpp"
 #include "tester/nvme/options.hpp"
@@ -146,6 +147,7 @@ int run(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.footer("`xio-tester COMMAND --help` lists the flags of a command and shows examples.");
   tester::NvmeOptions nvme;
+  tester::KvOptions kv;
   tester::RdmaOptions rdma;
   tester::EndpointOptions endpoint;
   tester::ReportOptions report;
@@ -154,6 +156,7 @@ int run(int argc, const char* const* argv) {
   tester::DoctorOptions doctor;
   tester::ClockOptions clock;
   const CLI::App* const nvme_command = tester::add_nvme_command(app, nvme);
+  const CLI::App* const kv_command = tester::add_kv_command(app, kv);
   const CLI::App* const rdma_command = tester::add_rdma_command(app, rdma);
   const CLI::App* const endpoint_command = tester::add_endpoint_command(app, endpoint);
   const CLI::App* const report_command = tester::add_report_command(app, report);
@@ -179,6 +182,7 @@ int run(int argc, const char* const* argv) {
   // clock-test compares what the operating system says.
   if (!clock_command->parsed()) xio::host::use_time_stamp_counter();
   if (nvme_command->parsed()) return tester::run_nvme(nvme);
+  if (kv_command->parsed()) return tester::run_kv(kv);
   if (rdma_command->parsed()) return tester::run_rdma(rdma);
   if (endpoint_command->parsed()) return tester::run_endpoint(endpoint);
   if (clock_command->parsed()) return tester::run_clock_test(clock);

@@ -64,6 +64,10 @@ esac
 run "a GPU by itself" "executor    gpu: " nvme-ep --controller emulated --read-io 8
 run "the CPU where a GPU does not fit what is asked for" "executor    host: " nvme-ep --controller emulated --read-io 8 --wave-size 8
 run "the CPU where it is asked for" "executor    host: " nvme-ep --controller emulated --read-io 8 --executor host
+values=(kv-ep --executor gpu --controller emulated:keys=16 --verify --keys 96 --value-size 1-9000)
+run "values under keys, a wave" "verified 96 of 96 values" "${values[@]}" --operations store,retrieve,exist,delete,absent
+run "values under keys, three waves, two queues" "verified 96 of 96 values" "${values[@]}" --waves 3 --num-queues 2 --queue-length 16
+grep -q "executor *gpu: " "$scratch/out"
 rdma=(rdma-ep --executor gpu --verify)
 small=(--iterations 32 --transfer-size 256)
 mapfile -t providers < <("${BASH_SOURCE[0]%/*}/../../scripts/vendors")

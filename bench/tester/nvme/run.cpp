@@ -145,6 +145,9 @@ int run_nvme(const NvmeOptions& given) {
   const Interrupt interrupt;
   const Target target = open_target(options.controller, options.deadline_ms);
   if (options.nsid == 0) options.nsid = target.nsid;
+  if (target.stores_values(options.nsid))
+    throw BadInput("namespace " + std::to_string(target.namespace_or(options.nsid)) + " of " + target.spec +
+                   " stores values under keys and has no blocks; xio-tester kv-ep is for those");
   if (options.write_io != 0) target.check_writable(options.nsid);
   if (options.executor == Executor::automatic && chosen.gpu && !takes_gpu(options, target, *chosen.gpu))
     chosen.gpu = nullptr;

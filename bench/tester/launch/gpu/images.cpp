@@ -9,14 +9,18 @@
 #if defined(XIO_TESTER_KERNELS_AMD)
 XIO_EMBED("xio_tester_kernels_amd", XIO_TESTER_KERNELS_AMD);
 XIO_EMBED("xio_tester_rdma_kernels_amd", XIO_TESTER_RDMA_KERNELS_AMD);
+XIO_EMBED("xio_tester_kv_kernels_amd", XIO_TESTER_KV_KERNELS_AMD);
 XIO_EMBEDDED(xio_tester_kernels_amd);
 XIO_EMBEDDED(xio_tester_rdma_kernels_amd);
+XIO_EMBEDDED(xio_tester_kv_kernels_amd);
 #endif
 #if defined(XIO_TESTER_KERNELS_NVIDIA)
 XIO_EMBED("xio_tester_kernels_nvidia", XIO_TESTER_KERNELS_NVIDIA);
 XIO_EMBED("xio_tester_rdma_kernels_nvidia", XIO_TESTER_RDMA_KERNELS_NVIDIA);
+XIO_EMBED("xio_tester_kv_kernels_nvidia", XIO_TESTER_KV_KERNELS_NVIDIA);
 XIO_EMBEDDED(xio_tester_kernels_nvidia);
 XIO_EMBEDDED(xio_tester_rdma_kernels_nvidia);
+XIO_EMBEDDED(xio_tester_kv_kernels_nvidia);
 #endif
 
 namespace tester {
@@ -28,13 +32,18 @@ embedded::Kernels find_image([[maybe_unused]] KernelImage image) {
   found.amd_targets = XIO_TESTER_AMD_TARGETS;
   found.nvidia_target = XIO_TESTER_NVIDIA_TARGET;
 #if defined(XIO_TESTER_KERNELS_AMD)
-  found.amd = image == KernelImage::rdma ? embedded::Image{xio_tester_rdma_kernels_amd, xio_tester_rdma_kernels_amd_end}
-                                         : embedded::Image{xio_tester_kernels_amd, xio_tester_kernels_amd_end};
+  switch (image) {
+    case KernelImage::basic: found.amd = {xio_tester_kernels_amd, xio_tester_kernels_amd_end}; break;
+    case KernelImage::rdma: found.amd = {xio_tester_rdma_kernels_amd, xio_tester_rdma_kernels_amd_end}; break;
+    case KernelImage::kv: found.amd = {xio_tester_kv_kernels_amd, xio_tester_kv_kernels_amd_end}; break;
+  }
 #endif
 #if defined(XIO_TESTER_KERNELS_NVIDIA)
-  found.nvidia = image == KernelImage::rdma
-                     ? embedded::Image{xio_tester_rdma_kernels_nvidia, xio_tester_rdma_kernels_nvidia_end}
-                     : embedded::Image{xio_tester_kernels_nvidia, xio_tester_kernels_nvidia_end};
+  switch (image) {
+    case KernelImage::basic: found.nvidia = {xio_tester_kernels_nvidia, xio_tester_kernels_nvidia_end}; break;
+    case KernelImage::rdma: found.nvidia = {xio_tester_rdma_kernels_nvidia, xio_tester_rdma_kernels_nvidia_end}; break;
+    case KernelImage::kv: found.nvidia = {xio_tester_kv_kernels_nvidia, xio_tester_kv_kernels_nvidia_end}; break;
+  }
 #endif
   return found;
 }
