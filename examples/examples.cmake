@@ -12,6 +12,7 @@ xio_add_example(put_and_wait MUST_FAIL_ARGS 4096)                               
 xio_add_example(ping_pong MUST_FAIL_ARGS 10 damage)                                    # a key of nobody
 xio_add_example(all_to_all MUST_FAIL_ARGS 65544)                                       # larger than a rank's block
 xio_add_example(stream_io ARGS emulated MUST_FAIL_ARGS emulated:discard=1)             # a drive that stores nothing
+xio_add_example(zone_log ON_QEMU)                                                      # only QEMU's controller has zones
 if(XIO_MLX5DV_HEADER)
   xio_add_example(adopt_queue_pair MUST_FAIL_ARGS 4096)                                # beyond the memory
 endif()

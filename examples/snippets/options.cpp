@@ -3,6 +3,8 @@
 /// @file
 /// @brief Snippets of the reference: policies of a queue, and the options of a call.
 
+#include <xio/device/nvme/zone_writer.hpp>
+
 #include "drive.hpp"
 
 using namespace xio;
@@ -85,6 +87,18 @@ XIO_KERNEL void keep(nvme::QueueHandle handle, Region data, Status* status, Kept
   //! [keep]
 }
 
+XIO_KERNEL void zones(nvme::QueueHandle handle, Region data, Status* status, KeptResult* kept, nvme::ZoneRange* range) {
+  const auto [i, lba, offset, bytes] = mine();
+  const Deadline until = deadline(5_s);
+  //! [zone_writer]
+  nvme::Queue<Sharing::grid, Policy<Notify>> queue(handle);
+  nvme::ZoneWriter writer(*range);  // first block, blocks of a zone, zones: set by the host
+  uint64_t place = 0;
+  status[i] = writer.append(queue, data.at(offset, bytes), until, kept[i], place);
+  //! [zone_writer]
+  if (place != 0) status[i] = Status(Status::out_of_range);  // the emulated controller has no zones, and tells 0
+}
+
 XIO_KERNEL void measure(nvme::QueueHandle handle, Region data, Status* status, telemetry::Steps* total) {
   const uint32_t bytes = block_bytes;
   nvme::Queue<Sharing::thread> queue(handle);
@@ -117,6 +131,9 @@ void all() {
   auto* const kept = drive.more<KeptResult>(64);
   check("keep", drive.run(64, keep, drive.executor.address(kept)));
   for (uint32_t i = 0; i < 64; ++i) check("keep", kept[i].ended == (KeptResult::has_ended ^ damage));
+  auto* const range = drive.more<nvme::ZoneRange>(1);
+  *range = {free_blocks, 64, 4, damage ? 4u : 0u};
+  check("zone_writer", drive.run(64, zones, drive.executor.address(kept), drive.executor.address(range)));
   auto* const steps = drive.more<telemetry::Steps>(1);
   drive.check_read("measure", 64, 1, measure, drive.executor.address(steps));
   check("measure", steps->times[static_cast<uint32_t>(telemetry::Step::sq_doorbell)] >= 64);

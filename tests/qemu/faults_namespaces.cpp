@@ -3,6 +3,12 @@
 /// @file
 /// @brief Namespaces of other kinds on QEMU's controller: 4096-byte blocks, protection information, zones.
 
+#include <set>
+#include <vector>
+
+#include <xio/device/nvme/zone_writer.hpp>
+#include <xio/host/simt/simt.hpp>
+
 #include "qemu/faults.hpp"
 
 using namespace fault_tests;
@@ -133,6 +139,45 @@ TEST_CASE("namespaces of every kind are used through the same queue type", "[qem
     CHECK(host_tests::run(queue, xio::nvme::zone_management_send(reset), NoData{}).is_ok());
     CHECK(queue.quiet(soon()).is_ok());
   }
+}
+
+TEST_CASE("writers of many waves fill zone after zone, and are told when none is left", "[qemu]") {
+  if (host_tests::qemu_is_missing()) return;
+  constexpr uint32_t lanes = 32, blocks = 5, zones = 6, fitting = 2 * zones, bytes = blocks * 4096;
+  QemuOptions options;
+  // 16 blocks, of which 12 are for data: two appends of 5 fit.
+  options.namespaces = {name_space(1, 4096, "zoned=on,zoned.zone_size=64K,zoned.zone_capacity=48K")};
+  xio::host::ControllerOptions set_up;
+  set_up.all_command_sets = true;
+  Machine machine(options, {}, set_up);
+  for (uint32_t i = 0; i < lanes; ++i) machine.fill(static_cast<int>(i + 1), bytes, size_t{i} * bytes);
+  xio::nvme::ZoneRange range{16, 16, zones, 0};  // all but the first zone
+  std::vector<xio::KeptResult> kept(lanes);
+  std::vector<Status> how(lanes);
+  std::vector<uint64_t> lba(lanes);
+  xio::simt::launch(xio::simt::Grid{4, 8, 8}, [&] {
+    Queue<Sharing::grid, xio::Policy<xio::Notify>> queue(machine.queue.handle());
+    xio::nvme::ZoneWriter writer(range);
+    const uint32_t i = xio::arch::block_index() * 8 + xio::arch::thread_index();
+    how[i] = writer.append(queue, machine.data.region().at(uint64_t{i} * bytes, bytes), soon(), kept[i], lba[i]);
+  });
+  CHECK(range.current == zones);
+  std::set<uint64_t> places;
+  Queue<Sharing::grid> queue(machine.queue.handle());
+  for (uint32_t i = 0; i < lanes; ++i) {
+    if (!how[i].is_ok()) {
+      CHECK(how[i] == Status::capacity);
+      continue;
+    }
+    places.insert(lba[i]);
+    machine.fill(0, bytes);
+    CHECK(host_tests::run(queue, xio::nvme::read(lba[i], blocks), ContiguousPages{machine.bus()}).is_ok());
+    CHECK(machine.holds(static_cast<int>(i + 1), bytes));
+  }
+  std::set<uint64_t> expected;
+  for (uint64_t zone = 1; zone <= zones; ++zone) expected.insert({16 * zone, 16 * zone + blocks});
+  CHECK(places == expected);
+  CHECK(places.size() == fitting);
 }
 
 TEST_CASE("an append keeps to the limit that the controller tells", "[qemu]") {

@@ -31,4 +31,6 @@ expect 0 wave_batch qemu
 expect 1 wave_batch qemu 300
 expect 0 checksum_file qemu
 expect 1 checksum_file qemu /proc/self/exe damage
+expect 0 zone_log
+expect 1 zone_log emulated
 exit $failed
