@@ -13,6 +13,7 @@
 #include <xio/config.hpp>
 #include <xio/device/nvme/drive_set.hpp>
 #include <xio/host/error.hpp>
+#include <xio/host/linux/page_map.hpp>
 #include <xio/host/memory.hpp>
 #include <xio/host/memory/executor.hpp>
 #include <xio/host/nvme/controller.hpp>
@@ -100,7 +101,8 @@ class NvmeDriveSet {
   /// @param bytes  rounded up to pages
   DriveBuffer allocate(size_t bytes) const {
     // To be mapped: whole pages of the CPU and of every controller.
-    const size_t page = controllers_.size() > 1 ? 65536 : 4096;
+    size_t page = PageMap::page_bytes();
+    for (const NvmeController* const one : controllers_) page = std::max<size_t>(page, one->page_bytes());
     DriveBuffer made;
     made.memory_ =
         executor_.share(controllers_.front()->transport().allocate(whole(bytes == 0 ? 1 : bytes, page), page));
