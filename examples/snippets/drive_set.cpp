@@ -4,11 +4,11 @@
 /// @brief Snippets of the reference: several drives as one address space.
 
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include <xio/device/nvme/drive_set.hpp>
 #include <xio/host/nvme/drive_set.hpp>
+#include <xio/host/nvme/open.hpp>
 
 #include "drive.hpp"
 
@@ -80,17 +80,15 @@ XIO_KERNEL void whichever(nvme::DriveSetHandle set, Status* status, nvme::DriveR
 }
 
 void all() {
-  std::vector<std::unique_ptr<host::NvmeController>> controllers;
-  std::vector<emulation::NvmeController*> models;
-  for (uint32_t i = 0; i < drive_count; ++i) {
-    auto drive = std::make_unique<emulation::NvmeController>();
-    models.push_back(drive.get());
-    controllers.push_back(std::make_unique<host::NvmeController>(std::move(drive)));
-  }
+  //! [open_nvme_drives]
+  const std::vector<host::OpenedNvme> opened = host::open_nvme_drives({"emulated", "emulated", "emulated"});
+  std::vector<host::NvmeController*> controllers;
+  for (const host::OpenedNvme& drive : opened) controllers.push_back(drive.controller.get());
+  //! [open_nvme_drives]
   const host::Executor executor = host::default_executor();
   host::NvmeController& one = *controllers[0];
   //! [make_drive_set]
-  const host::NvmeDriveSet drives = host::make_drive_set({&one, controllers[1].get(), controllers[2].get()}, executor);
+  const host::NvmeDriveSet drives = host::make_drive_set(controllers, executor);
   const host::DriveBuffer data = drives.allocate(size_t{64} * block_bytes);
   // host::launch(executor, shape, kernel, drives.handle(), data.region());
   //! [make_drive_set]
@@ -115,7 +113,7 @@ void all() {
     block = first + i;
     uint64_t words[block_words];
     fill(words, block_words, i * block_words);
-    models[block / 8 % drive_count]->write_blocks(1, block / 8 / drive_count * 8 + block % 8, 1, words);
+    opened[block / 8 % drive_count].emulated->write_blocks(1, block / 8 / drive_count * 8 + block % 8, 1, words);
   }
   const auto run = [&](const char* name, auto kernel, nvme::DriveSetHandle handle) {
     for (auto& result : status.span<Status>()) result = Status::not_ready;

@@ -2,7 +2,7 @@
 # Against QEMU's controller; without QEMU these end with 77.
 
 # The host side.
-xio_sanitized_sources(sources THREAD host_start ADDRESS host_failure host_admin host_queues host_metadata host_namespaces host_qemu10)
+xio_sanitized_sources(sources THREAD host_start ADDRESS host_drives host_failure host_admin host_queues host_metadata host_namespaces host_qemu10)
 xio_add_tests(qemu host SOURCES ${sources})
 
 # Faults, hazards and heavy traffic on its controller, through the device API.

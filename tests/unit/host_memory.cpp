@@ -106,6 +106,24 @@ TEST_CASE("buffers are zeroed, aligned, and apart from each other", "[host][memo
   CHECK(dirty == 0);
 }
 
+TEST_CASE("copies of an arena allocate from one region, each for a bus of its own", "[host][memory]") {
+  DmaArena arena = small_arena(64 << 10, 4096);
+  DmaArena other = arena;
+  arena.set_bus_base(0x10000000);
+  other.set_bus_base(0x50000000);
+  const DmaBuffer one = arena.allocate(4096, 4096);
+  const DmaBuffer two = other.allocate(4096, 4096);
+  CHECK(one.bus() == 0x10001000);
+  CHECK(two.bus() == 0x50002000);
+  CHECK(static_cast<unsigned char*>(two.data()) - static_cast<unsigned char*>(one.data()) == 4096);
+  CHECK(other.reserved() == 4096);
+  CHECK(arena.buffers() == 2);
+  CHECK(arena.contains(other.data(), 64 << 10));
+  CHECK(arena.contains(two.data(), two.size()));
+  CHECK_FALSE(arena.contains(two.data(), 64 << 10));
+  CHECK_FALSE(arena.contains(arena.data() - 1, 1));
+}
+
 TEST_CASE("a full region says how to make it larger; freed memory is used again", "[host][memory]") {
   DmaArena arena = small_arena(64 << 10);
   const uint64_t all = arena.free_bytes();

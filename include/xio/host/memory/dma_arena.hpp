@@ -81,7 +81,8 @@ class SharedMemory {
   void* data_ = nullptr;
 };
 
-/// Allocator of DmaBuffers over one SharedMemory. Buffers may outlive the arena object: the region is freed with the
+/// Allocator of DmaBuffers over one SharedMemory. Copies allocate from the same region, each with a bus base of its
+/// own: one for each bus that the region is on. Buffers may outlive the arena objects: the region is freed with the
 /// last of them. Usable from several threads. Under AddressSanitizer, memory that is not allocated is poisoned.
 class DmaArena {
  public:
@@ -100,9 +101,18 @@ class DmaArena {
   unsigned char* data() const { return state_->memory.data(); }
   size_t size() const { return state_->memory.size(); }
 
-  /// Sets the bus address of the first byte of the region; call it before the first allocation.
-  void set_bus_base(uint64_t bus) { state_->bus_base = bus; }
-  uint64_t bus_base() const { return state_->bus_base; }
+  /// Bytes at the start that are never allocated.
+  uint64_t reserved() const { return state_->reserved; }
+
+  /// Sets the bus address of the first byte of the region, for this object; call it before its first allocation.
+  void set_bus_base(uint64_t bus) { bus_base_ = bus; }
+  uint64_t bus_base() const { return bus_base_; }
+
+  /// Whether `bytes` from `data` on lie in the region.
+  bool contains(const void* data, size_t bytes) const {
+    const uint64_t offset = address_of(data) - address_of(this->data());
+    return offset <= size() && bytes <= size() - offset;
+  }
 
   /// Allocates zeroed memory. Throws Error if no free range is large enough.
   /// @param bytes      at least 1
@@ -133,7 +143,7 @@ class DmaArena {
 
     const std::shared_ptr<State> state = state_;
     const uint64_t offset = *start;
-    return DmaBuffer(data_address, state->bus_base + offset, bytes,
+    return DmaBuffer(data_address, bus_base_ + offset, bytes,
                      std::shared_ptr<void>(data_address, [state, offset](void*) { state->release(offset); }));
   }
 
@@ -168,6 +178,7 @@ class DmaArena {
   struct State {
     explicit State(const Options& options)
         : memory(options.name, rounded(options), options.huge_page_bytes),
+          reserved(options.reserved),
           ranges(options.reserved, memory.size()),
           touched(options.reserved),
           advice(options.advice) {
@@ -188,14 +199,15 @@ class DmaArena {
     }
 
     SharedMemory memory;
+    const uint64_t reserved;
     std::mutex mutex;
     RangeAllocator ranges;
     uint64_t touched;  // end of the memory allocated so far
-    uint64_t bus_base = 0;
     std::string advice;
   };
 
   std::shared_ptr<State> state_;
+  uint64_t bus_base_ = 0;
 };
 
 /// @}

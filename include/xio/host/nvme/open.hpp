@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <xio/config.hpp>
 #include <xio/host/emulation/nvme/controller.hpp>
@@ -155,11 +156,16 @@ std::unique_ptr<NvmeTransport> keep(std::unique_ptr<Transport> transport, Transp
   return transport;
 }
 
-inline std::unique_ptr<NvmeTransport> open_transport(OpenedNvme& opened) {
+/// @param memory  of a QEMU opened before, or null; that of a QEMU that is opened
+inline std::unique_ptr<NvmeTransport> open_transport(OpenedNvme& opened, std::shared_ptr<DmaArena>& memory) {
   const std::string& spec = opened.spec;
   if (is_spec_of(spec, "qemu")) {
     opened.kind = NvmeKind::qemu;
-    return keep(std::make_unique<QemuNvme>(parse_qemu_spec(spec)), opened.qemu);
+    QemuOptions wanted = parse_qemu_spec(spec);
+    wanted.memory = memory;
+    auto machine = std::make_unique<QemuNvme>(wanted);
+    memory = machine->memory();
+    return keep(std::move(machine), opened.qemu);
   }
   if (is_spec_of(spec, "emulated")) {
     opened.kind = NvmeKind::emulated;
@@ -182,6 +188,16 @@ inline std::unique_ptr<NvmeTransport> open_transport(OpenedNvme& opened) {
   throw Error("'" + spec + "' describes no NVMe controller; " + nvme_spec_forms + " are accepted");
 }
 
+inline OpenedNvme open_nvme(const std::string& spec, ControllerOptions options, std::shared_ptr<DmaArena>& memory) {
+  OpenedNvme opened;
+  opened.spec = spec;
+  std::unique_ptr<NvmeTransport> transport = open_transport(opened, memory);
+  if (options.all_command_sets)
+    options.all_command_sets = (nvme::Cap{transport->read64(nvme::reg::cap)}.css() >> 6 & 1) != 0;
+  opened.controller = std::make_unique<NvmeController>(std::move(transport), options);
+  return opened;
+}
+
 }  // namespace detail
 
 /// Opens the controller that `spec` describes: QEMU's (parse_qemu_spec()), the model in this process
@@ -193,13 +209,20 @@ inline std::unique_ptr<NvmeTransport> open_transport(OpenedNvme& opened) {
 /// @param options  `all_command_sets` has no effect on a controller that offers only one (CAP.CSS bit 6)
 ///
 /// @snippet host.cpp open_nvme
-inline OpenedNvme open_nvme(const std::string& spec, ControllerOptions options = {}) {
-  OpenedNvme opened;
-  opened.spec = spec;
-  std::unique_ptr<NvmeTransport> transport = detail::open_transport(opened);
-  if (options.all_command_sets)
-    options.all_command_sets = (nvme::Cap{transport->read64(nvme::reg::cap)}.css() >> 6 & 1) != 0;
-  opened.controller = std::make_unique<NvmeController>(std::move(transport), options);
+inline OpenedNvme open_nvme(const std::string& spec, const ControllerOptions& options = {}) {
+  std::shared_ptr<DmaArena> memory;
+  return detail::open_nvme(spec, options, memory);
+}
+
+/// Opens a controller for each of `specs`, in their order, for a drive set: QEMU's controllers get one memory, of the
+/// size that the first of them asks for (`dma`). For make_drive_set(). Throws what open_nvme() throws.
+///
+/// @snippet drive_set.cpp open_nvme_drives
+inline std::vector<OpenedNvme> open_nvme_drives(const std::vector<std::string>& specs,
+                                                const ControllerOptions& options = {}) {
+  std::vector<OpenedNvme> opened;
+  std::shared_ptr<DmaArena> memory;
+  for (const std::string& spec : specs) opened.push_back(detail::open_nvme(spec, options, memory));
   return opened;
 }
 

@@ -66,7 +66,11 @@ struct QemuMachine {
 
   /// @param until  deadline for the controller's first response
   QemuMachine(const QemuOptions& options, bool use_remote, const Timeout& until)
-      : arena(arena_options(options, use_remote)), remote(use_remote) {
+      : arena(options.memory ? *options.memory : DmaArena(arena_options(options, use_remote))), remote(use_remote) {
+    if (!remote && arena.reserved() < mib)
+      throw Error(
+          "qemu: transport=qtest cannot use memory that begins at its first byte: let the controller that the "
+          "memory is of use qtest, too");
     try {
       start(options, until);
     } catch (const Error& failure) {
@@ -153,6 +157,7 @@ struct QemuMachine {
       connection->share_memory(arena.fd(), arena.bus_base(), arena.size());
       channel = std::move(connection);
     } else {
+      arena.set_bus_base(0);
       channel = std::make_unique<QemuQtestChannel>(std::move(device_socket), deadline, pci_slot);
     }
     // Identifiers of QEMU's controller: Red Hat's, or Intel's with use-intel-id=on.
@@ -232,6 +237,16 @@ class QemuNvme final : public NvmeTransport {
     told([&] { machine_->channel->post(&write, 1); });
   }
   DmaBuffer allocate(size_t bytes, size_t alignment) override { return machine_->arena.allocate(bytes, alignment); }
+  /// Of the memory that this controller shares with others (QemuOptions::memory), and no other.
+  DmaBuffer map_memory(void* data, size_t bytes, const std::shared_ptr<void>& owner) override {
+    const DmaArena& arena = machine_->arena;
+    if (!arena.contains(data, bytes))
+      throw Error(description() +
+                  " can access only its own memory: open controllers that share buffers together "
+                  "(open_nvme_drives()), or with QemuOptions::memory");
+    const auto offset = static_cast<uint64_t>(static_cast<unsigned char*>(data) - arena.data());
+    return {data, arena.bus_base() + offset, bytes, owner};
+  }
   uint32_t* doorbell_words() override { return doorbells_.as<uint32_t>(); }
   bool doorbells_are_registers() const override { return false; }
   void open_doorbell(uint32_t index) override { proxy_.watch(index); }
@@ -242,6 +257,8 @@ class QemuNvme final : public NvmeTransport {
   bool alive() const override { return machine_->process->running() && !machine_->channel->broken(); }
   Span<unsigned char> dma_window() const override { return {machine_->arena.data(), machine_->arena.size()}; }
 
+  /// All of its memory, for other controllers (QemuOptions::memory). Lives as long as any of them, and any buffer.
+  std::shared_ptr<DmaArena> memory() const { return std::make_shared<DmaArena>(machine_->arena); }
   /// QEMU's monitor, for fault injection.
   QemuMonitor& monitor() { return *machine_->monitor; }
   /// The QEMU process, for fault injection.

@@ -5,6 +5,7 @@
 /// @brief Options of QEMU's NVMe controller, and their command-line form.
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ XIO_NAMESPACE_BEGIN
 namespace host {
 /// @addtogroup host_nvme
 /// @{
+
+class DmaArena;
 
 /// Storage behind a namespace.
 enum class QemuBackend {
@@ -60,7 +63,10 @@ struct QemuOptions : QemuNamespace {
   std::string device_options;             ///< further options of `-device nvme`, comma separated
   std::vector<std::string> arguments;     ///< further arguments of QEMU, placed before the devices
   size_t dma_bytes = size_t{256} << 20;   ///< memory for queues and data
-  std::string binary;                     ///< empty: environment XIO_QEMU, else qemu-system-x86_64 in PATH
+  /// Memory of another controller, QemuNvme::memory(), in place of `dma_bytes` of its own: then the buffers of both are
+  /// accessible to both.
+  std::shared_ptr<DmaArena> memory;
+  std::string binary;  ///< empty: environment XIO_QEMU, else qemu-system-x86_64 in PATH
   QemuProtocol protocol = QemuProtocol::automatic;
   std::chrono::milliseconds deadline{20000};  ///< for every exchange with a running QEMU
   std::chrono::milliseconds start_deadline{
