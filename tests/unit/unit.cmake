@@ -12,7 +12,7 @@ set_source_files_properties(${XIO_TESTS_DIR}/unit/fake_gpu/fake_gpu.cpp PROPERTI
   COMPILE_OPTIONS $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
 # One thread.
 if(NOT XIO_SANITIZE MATCHES thread)
-  xio_sanitized_sources(sources ADDRESS gpu_runtime gpu_memory gpu_modules gpu_doorbell)
+  xio_sanitized_sources(sources ADDRESS gpu_runtime gpu_memory gpu_modules gpu_doorbell gpu_drive_set)
   xio_add_tests(unit gpu SOURCES ${sources}
     DEFINITIONS XIO_FAKE_GPU="$<TARGET_FILE:fake-gpu-new>" XIO_FAKE_GPU_OLD="$<TARGET_FILE:fake-gpu-old>")
   if(TARGET unit-gpu)

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include <xio/host/error.hpp>
 #include <xio/host/linux/page_map.hpp>
 #include <xio/host/memory.hpp>
+#include <xio/host/memory/allocator.hpp>
 #include <xio/host/memory/executor.hpp>
 #include <xio/host/nvme/controller.hpp>
 #include <xio/host/power_of_two.hpp>
@@ -54,7 +57,7 @@ class DriveBuffer {
   friend class NvmeDriveSet;
   DmaBuffer memory_;
   std::vector<DmaBuffer> mapped_;  // for the controllers after the first one
-  DmaBuffer bases_;
+  std::shared_ptr<const uint64_t> bases_;
   nvme::DriveRegion region_{};
 };
 
@@ -70,14 +73,15 @@ class NvmeDriveSet {
                   " is not accepted; expected a power of two");
     if (options.queue.qid != 0) throw Error("a drive set chooses the identifiers of its queues: leave qid at 0");
     const auto drives = static_cast<uint32_t>(controllers_.size());
-    handles_ = share(uint64_t{drives} * options.queues_per_drive * sizeof(nvme::QueueHandle));
+    std::vector<nvme::QueueHandle> handles;
     for (NvmeController* const one : controllers_)
       for (uint32_t i = 0; i < options.queues_per_drive; ++i) {
         queues_.push_back(one->create_queue(on(executor_, options.queue)));
-        handles_.as<nvme::QueueHandle>()[queues_.size() - 1] = queues_.back().handle();
+        handles.push_back(queues_.back().handle());
       }
     check_alike(options.queues_per_drive);
-    handle_.queues = executor_.address(handles_.as<const nvme::QueueHandle>());
+    handles_ = place(handles);
+    handle_.queues = handles_.get();
     handle_.drives = drives;
     handle_.queues_per_drive = options.queues_per_drive;
     while (options.stripe_blocks >> handle_.stripe_shift > 1) ++handle_.stripe_shift;
@@ -106,25 +110,30 @@ class NvmeDriveSet {
     DriveBuffer made;
     made.memory_ =
         executor_.share(controllers_.front()->transport().allocate(whole(bytes == 0 ? 1 : bytes, page), page));
-    made.bases_ = share(controllers_.size() * sizeof(uint64_t));
-    auto* const bases = made.bases_.as<uint64_t>();
-    bases[0] = made.memory_.bus();
+    std::vector<uint64_t> bases{made.memory_.bus()};
     for (size_t i = 1; i < controllers_.size(); ++i) {
       made.mapped_.push_back(
           controllers_[i]->transport().map_memory(made.memory_.data(), made.memory_.size(), nullptr));
-      bases[i] = made.mapped_.back().bus();
+      bases.push_back(made.mapped_.back().bus());
     }
-    made.region_ = {executor_.address(static_cast<const uint64_t*>(bases)), made.memory_.size(),
-                    made.memory_.region().memory};
+    made.bases_ = place(bases);
+    made.region_ = {made.bases_.get(), made.memory_.size(), made.memory_.region().memory};
     return made;
   }
 
  private:
   static size_t whole(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-  DmaBuffer share(size_t bytes) const {
-    constexpr size_t page = 4096;
-    return executor_.share(controllers_.front()->allocate(whole(bytes, page)));
+  /// Copies what only kernels read to the executor's own memory: on a GPU, they would else read it over PCIe.
+  template <class Object>
+  std::shared_ptr<const Object> place(const std::vector<Object>& objects) const {
+    const size_t bytes = objects.size() * sizeof(Object);
+    const MemoryBuffer made = MemoryAllocator(executor_.gpu()).allocate(MemoryKind::vram_coarse, bytes);
+    if (executor_.gpu())
+      executor_.gpu()->copy(made.gpu(), objects.data(), bytes);
+    else
+      std::memcpy(made.gpu(), objects.data(), bytes);
+    return {made.owner(), static_cast<const Object*>(made.gpu())};
   }
 
   void check_alike(uint32_t queues_per_drive) const {
@@ -138,7 +147,7 @@ class NvmeDriveSet {
 
   std::vector<NvmeController*> controllers_;
   Executor executor_;
-  DmaBuffer handles_;
+  std::shared_ptr<const nvme::QueueHandle> handles_;
   std::vector<NvmeQueue> queues_;
   nvme::DriveSetHandle handle_{};
 };
