@@ -30,6 +30,8 @@ if(TARGET xio_fio)
         xio_register_test(NAME fio.gpu_${controller}.${arch} LABELS ${labels} TIMEOUT 600
           COMMAND ${XIO_TESTS_DIR}/fio/gpu.py $<TARGET_FILE:xio_fio> ${XIO_TESTS_BINARY_DIR}/played-gpu ${arch} ${controller}:size=1G)
       endforeach()
+      xio_register_test(NAME fio.gpu_faults.${arch} LABELS fio once nightly TIMEOUT 3600
+        COMMAND ${XIO_TESTS_DIR}/fio/gpu.py $<TARGET_FILE:xio_fio> ${XIO_TESTS_BINARY_DIR}/played-gpu ${arch} emulated:size=1G 1000000)
     endforeach()
   endif()
 endif()

@@ -21,6 +21,7 @@ class Fio:
         self.engine = os.path.abspath(engine)
         self.controller = controller
         self.folder = tempfile.TemporaryDirectory()
+        self.limit = 600  # seconds of a run
         self.failed = 0
         self.checks = 0
 
@@ -44,7 +45,7 @@ class Fio:
 
     def run(self, jobs, *arguments, **common):
         """Runs the jobs of `jobs`, and returns the exit status, the jobs by name (a list for each), and the messages."""
-        ended = subprocess.run(self.words(jobs, *arguments, **common), cwd=self.folder.name, text=True, timeout=600,
+        ended = subprocess.run(self.words(jobs, *arguments, **common), cwd=self.folder.name, text=True, timeout=self.limit,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         return ended.returncode, self.reports(), ended.stdout
 

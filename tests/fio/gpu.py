@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gpu.py ENGINE PLAYED TARGET CONTROLLER: executor=gpu of the engine of fio, whose kernel runs on a GPU that is played (PLAYED: the folder
-of its runtimes): jobs of every kind, one after the other since this GPU runs one kernel at a time, and errors."""
+"""gpu.py ENGINE PLAYED TARGET CONTROLLER [OPERATIONS]: executor=gpu of the engine of fio, whose kernel runs on a GPU that is played (PLAYED: the folder
+of its runtimes): jobs of every kind, one after the other since this GPU runs one kernel at a time, a drive that goes away, and errors. With OPERATIONS only errors, among so many of the in-process controller."""
 import errno
 import os
 import sys
 
+from drive import loss
 from fio import Fio
 from jobs import counts
 
@@ -28,12 +29,29 @@ JOBS = [
 ]
 
 
+def faults(fio, gpu, operations):
+    """One of 10 reads and one of 5 writes fail: so many errors, and one line for each status."""
+    job = {"rw": "randrw", "continue_on_error": "all", "io_size": operations * 4096, "norandommap": 1, "ignore_error": IGNORED}
+    status, reports, text = fio.run([("a", job)], **{**gpu, "controller": "emulated:fail=read-281-10/write-280-5"})
+    (done,) = reports["a"]
+    reads, writes = done["read"]["total_ios"], done["write"]["total_ios"]
+    wanted = (reads + 9) // 10 + (writes + 4) // 5
+    fio.check(status == 0 and reads + writes >= operations and done["total_err"] == wanted and text.count("xio: ") == 2,
+              f"errors: status {status}, {done['total_err']} of {wanted} in {reads} reads and {writes} writes\n{text}")
+    print(f"{reads} reads, {writes} writes, {done['total_err']} errors of {wanted}")
+
+
 def main():
     engine, played, target, controller = sys.argv[1:5]
     os.environ["LD_LIBRARY_PATH"] = os.path.abspath(played)
     os.environ["XIO_PLAYED_GPU"] = target
     fio = Fio(engine, controller)
     gpu = {"executor": "gpu", "size": "1m"}
+    title = f"executor=gpu, {target}, {controller}"
+    if len(sys.argv) > 5:
+        fio.limit = 3500
+        faults(fio, gpu, int(sys.argv[5]))
+        fio.finish(title)
     jobs = [(name, {"stonewall": 1, "offset": f"{16 * i}m", **options}) for i, (name, options, _) in enumerate(JOBS)]
     status, reports, text = fio.run(jobs, **gpu)
     fio.check(status == 0 and not text, f"status {status}:\n{text}")
@@ -41,7 +59,11 @@ def main():
         (job,) = reports[name]
         fio.check(job["error"] == 0 and job.get("total_err", 0) == 0, f"{name}: error {job['error']}")
         fio.check(counts(job) == wanted if wanted else sum(counts(job)) > 0, f"{name}: {counts(job)} operations, not {wanted}")
+    # Jobs that are processes have a GPU each.
+    status, reports, text = fio.run([("a", {"rw": "randwrite", "verify": "crc32c", "numjobs": 2})], thread=None, **gpu)
+    fio.check(status == 0 and [counts(job) for job in reports["a"]] == [(256, 256, 0)] * 2, f"processes: {status}\n{text}")
     if controller.startswith("qemu"):
+        loss(fio, **gpu)
         # The image is QEMU's alone while it runs: what the kernel has written, the CPU verifies, and the other way round.
         image = f"qemu:image={fio.path('image')},size=8M"
         for by in ("gpu", "cpu"), ("cpu", "gpu"):
@@ -57,20 +79,11 @@ def main():
                 file.write(bytes([byte[0] ^ 1]))
             status, reports, text = fio.run([("a", {**job, "verify_only": 1})], controller=image, size="1m", executor=by[1])
             fio.check(status != 0 and reports["a"][0]["error"] == errno.EILSEQ, f"a changed byte by {by[1]}: {status}\n{text}")
-        fio.finish(f"executor=gpu, {target}, {controller}")
+        fio.finish(title)
 
-    # Jobs that are processes have a GPU each.
-    status, reports, text = fio.run([("a", {"rw": "randwrite", "verify": "crc32c", "numjobs": 2})], thread=None, **gpu)
-    fio.check(status == 0 and [counts(job) for job in reports["a"]] == [(256, 256, 0)] * 2, f"processes: {status}\n{text}")
     status, reports, text = fio.run([("a", {"rw": "randread"})], shadow=1, **gpu)
     fio.check(status == 0 and counts(reports["a"][0]) == (256, 0, 0), f"shadow: {status}\n{text}")
-    # Every error reaches fio.
-    job = {"rw": "randrw", "continue_on_error": "all", "io_size": "4m", "norandommap": 1, "ignore_error": IGNORED}
-    status, reports, text = fio.run([("a", job)], **{**gpu, "controller": "emulated:fail=read-281-10/write-280-5"})
-    (done,) = reports["a"]
-    wanted = (done["read"]["total_ios"] + 9) // 10 + (done["write"]["total_ios"] + 4) // 5
-    fio.check(status == 0 and done["total_err"] == wanted > 0 and text.count("xio: ") == 2,
-              f"errors: status {status}, {done['total_err']} of {wanted}\n{text}")
+    faults(fio, gpu, 1024)
     status, reports, text = fio.run([("a", {"rw": "read", "bs": "2m", "iodepth": 2, "continue_on_error": "all", "ignore_error": IGNORED})],
                                     **{**gpu, "controller": "emulated:fail=read-281-4", "size": "8m"})
     fio.check(reports["a"][0]["total_err"] == 4, f"split: {reports['a'][0]['total_err']} errors of 4\n{text}")
@@ -80,7 +93,7 @@ def main():
     os.environ["XIO_PLAYED_GPU"] = "gfx803"
     status, _, text = fio.run([("a", {"rw": "randread"})], **gpu)
     fio.check(status != 0 and "has no" in text or "no kernels" in text, f"a GPU without kernels: status {status}\n{text}")
-    fio.finish(f"executor=gpu, {target}, {controller}")
+    fio.finish(title)
 
 
 if __name__ == "__main__":
