@@ -23,7 +23,7 @@ set_target_properties(xio-fio-engine PROPERTIES POSITION_INDEPENDENT_CODE ON)
 add_library(xio_fio MODULE ${XIO_BENCH_DIR}/fio/completions.cpp ${XIO_BENCH_DIR}/fio/drives.cpp
   ${XIO_BENCH_DIR}/fio/gpu.cpp ${XIO_BENCH_DIR}/fio/job.cpp
   $<TARGET_OBJECTS:xio-fio-engine>)
-xio_embed_kernels(xio_fio fio_kernels ${XIO_BENCH_DIR}/fio/gpu.cpp ${XIO_BENCH_DIR}/fio/kernels.hip)
+xio_embed_kernels(xio_fio XIO_FIO kernels ${XIO_BENCH_DIR}/fio/gpu.cpp ${XIO_BENCH_DIR}/fio/kernels.hip)
 target_link_libraries(xio_fio PRIVATE xio_build_options xio::emulation)
 target_include_directories(xio_fio PRIVATE ${XIO_BENCH_DIR})
 set(exports ${XIO_BENCH_DIR}/fio/exports.map)

@@ -13,12 +13,12 @@
 
 #include "embedded_kernels.hpp"
 
-#if defined(XIO_TESTER_FIO_KERNELS_AMD)
-XIO_EMBED("xio_fio_kernels_amd", XIO_TESTER_FIO_KERNELS_AMD);
+#if defined(XIO_FIO_KERNELS_AMD)
+XIO_EMBED("xio_fio_kernels_amd", XIO_FIO_KERNELS_AMD);
 XIO_EMBEDDED(xio_fio_kernels_amd);
 #endif
-#if defined(XIO_TESTER_FIO_KERNELS_NVIDIA)
-XIO_EMBED("xio_fio_kernels_nvidia", XIO_TESTER_FIO_KERNELS_NVIDIA);
+#if defined(XIO_FIO_KERNELS_NVIDIA)
+XIO_EMBED("xio_fio_kernels_nvidia", XIO_FIO_KERNELS_NVIDIA);
 XIO_EMBEDDED(xio_fio_kernels_nvidia);
 #endif
 
@@ -35,12 +35,12 @@ constexpr auto ends_within = std::chrono::seconds(10);
 
 embedded::Kernels our_kernels() {
   embedded::Kernels kernels;
-  kernels.amd_targets = XIO_TESTER_AMD_TARGETS;
-  kernels.nvidia_target = XIO_TESTER_NVIDIA_TARGET;
-#if defined(XIO_TESTER_FIO_KERNELS_AMD)
+  kernels.amd_targets = XIO_FIO_AMD_TARGETS;
+  kernels.nvidia_target = XIO_FIO_NVIDIA_TARGET;
+#if defined(XIO_FIO_KERNELS_AMD)
   kernels.amd = {xio_fio_kernels_amd, xio_fio_kernels_amd_end};
 #endif
-#if defined(XIO_TESTER_FIO_KERNELS_NVIDIA)
+#if defined(XIO_FIO_KERNELS_NVIDIA)
   kernels.nvidia = {xio_fio_kernels_nvidia, xio_fio_kernels_nvidia_end};
 #endif
   return kernels;
