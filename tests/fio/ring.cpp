@@ -7,9 +7,11 @@
 /// ring [--seeds N] [--counts] FILE...: each FILE holds bench/fio/kernels.hip for a target. --counts prints what an
 /// operation costs for several depths.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,13 +36,16 @@ namespace nvme = xio::nvme;
 using scenarios::Arena;
 
 uint32_t wrong = 0;
+bool quiet = false;                       ///< says nothing of what is wrong
+uint64_t most_instructions = 1000000000;  ///< of a launch
 
 #define CHECK(holds, ...)                      \
   do {                                         \
     if (!(holds)) {                            \
+      ++wrong;                                 \
+      if (quiet) break;                        \
       std::printf("WRONG: %s: ", #holds);      \
       std::printf(__VA_ARGS__), std::puts(""); \
-      ++wrong;                                 \
     }                                          \
   } while (false)
 
@@ -97,7 +102,7 @@ struct Job {
     arena.map(gpu.memory);
     gpu.memory.add(handle.sq_doorbell, 4, MemoryKind::registers, "SQ doorbell");
     gpu.memory.add(handle.cq_doorbell, 4, MemoryKind::registers, "CQ doorbell");
-    gpu.limits.instructions = 1000000000;
+    gpu.limits.instructions = most_instructions;
   }
 
   /// Posts the command for `tag`, if there is room.
@@ -180,7 +185,7 @@ class Mixture {
   static constexpr uint16_t read_error = 0x281;
 
   Mixture(Gpu& gpu, uint64_t seed, uint32_t depth, bool shadow)
-      : gpu_(gpu), random_(seed), job_(gpu, depth, shadow), seed_(seed) {
+      : gpu_(gpu), random_(seed), job_(gpu, depth, shadow), seed_(seed), pause_every_(seed % 3 == 1 ? 60 : 6) {
     job_.argument.patience = {20000};
     job_.model->faults().reorder(8);
     data_ = job_.controller->allocate(size_t{pieces} * most_blocks * block_bytes);
@@ -265,7 +270,7 @@ class Mixture {
         ++posted_;
       }
       job_.ring->commit();
-      pauses_ = random_.one_in(6);
+      pauses_ = random_.one_in(pause_every_);
     }
     return did || answers != 0;
   }
@@ -281,6 +286,7 @@ class Mixture {
   int posted_ = 0;
   int ended_ = 0;
   bool pauses_ = false;
+  uint32_t pause_every_;  ///< one in so many batches; seldom, and a launch uses the entries of the rings several times
   bool ends_ = false;
 };
 
@@ -304,15 +310,76 @@ void abandon(Gpu& gpu) {
 }
 
 /// What the queue refuses is told, and nothing else is taken.
-void refuse(Gpu& gpu) {
+void refuse(Gpu& gpu, uint64_t seed) {
   Job job(gpu, 40);
   const host::DmaBuffer data = job.controller->allocate(4096);
   for (int i = 0; i < 60; ++i) job.ring->post(nvme::read(0, 8), data.bus());
   job.ring->commit();
-  gpu.step_devices = [](Random&) { return false; };
-  gpu.start(0);
+  gpu.step_devices = [&](Random&) {
+    if (job.ring->left() == job.argument.launch) CHECK(!job.ring->refusal().is_ok(), "the end without its reason");
+    return false;
+  };
+  gpu.start(seed);
   job.run();
   CHECK(job.ring->refusal() == xio::Status::would_block, "refusal %u", job.ring->refusal().pack());
+}
+
+/// The line of serve.hpp that has an instruction made, if it is marked as an ordering; else 0.
+int own_ordering(const std::string& source) {
+  for (size_t at = 0; at < source.size();) {
+    const size_t end = std::min(source.find(" < ", at), source.size());
+    const std::string place = source.substr(at, end - at);
+    at = end + 3;
+    if (place.find("/device/arch/") != std::string::npos) continue;
+    const size_t name = place.find("serve.hpp:");
+    if (name == std::string::npos) break;
+    const int number = std::atoi(place.c_str() + place.rfind(':') + 1);
+    std::ifstream file(XIO_SERVE_SOURCE);
+    std::string line;
+    for (int i = 0; i < number; ++i) std::getline(file, line);
+    return line.find("// order:") == std::string::npos ? 0 : number;
+  }
+  return 0;
+}
+
+/// What goes wrong under one schedule of a weakened kernel.
+bool goes_wrong(Gpu& gpu, uint64_t seed) {
+  const uint32_t before = std::exchange(wrong, 0);
+  try {
+    constexpr uint32_t depths[] = {64, 5};
+    refuse(gpu, seed);
+    if (wrong == 0) Mixture(gpu, 3 * seed + 1, depths[seed % 2], false).run();
+  } catch (const std::exception&) {
+    ++wrong;
+  }
+  return std::exchange(wrong, before) != 0;
+}
+
+/// Every ordering of the kernel's own is needed, where it has an effect: without it some schedule goes wrong.
+void weaken(Gpu& gpu) {
+  constexpr uint64_t seeds = 60;
+  const std::vector<Mutation> all = gpu.mutations("fio_serve");
+  std::vector<bool> mattered(all.size());
+  const uint64_t usual = std::exchange(most_instructions, 3000000);
+  for (uint64_t seed = 1; seed < 4; ++seed) {
+    CHECK(!goes_wrong(gpu, seed), "seed %llu", Mixture::number(seed));
+    for (size_t i = 0; i < all.size(); ++i) mattered[i] = mattered[i] || gpu.mattered(all[i]);
+  }
+  quiet = true;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const int line = own_ordering(all[i].source);
+    if (line == 0 || !mattered[i] || all[i].change.find("scope") != std::string::npos) continue;
+    gpu.apply(all[i]);
+    uint64_t seed = 1;
+    while (seed <= seeds && !goes_wrong(gpu, seed)) ++seed;
+    gpu.restore();
+    if (seed <= seeds) continue;
+    std::printf("WRONG: %s: without line %d of serve.hpp (%s, %s) nothing is wrong\n", gpu.target().c_str(), line,
+                all[i].text.c_str(), all[i].change.c_str());
+    ++wrong;
+  }
+  quiet = false;
+  most_instructions = usual;
 }
 
 struct Limit {
@@ -375,7 +442,8 @@ int main(int argc, char** argv) {
       const std::unique_ptr<Gpu> gpu = load(file);
       count(*gpu, all);
       abandon(*gpu);
-      refuse(*gpu);
+      refuse(*gpu, 0);
+      weaken(*gpu);
       constexpr uint32_t depths[] = {64, 5, 100, 1};
       for (uint64_t seed = 0; seed < seeds; ++seed) Mixture(*gpu, seed, depths[seed % 4], seed % 3 == 2).run();
     }
