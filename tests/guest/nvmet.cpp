@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -127,6 +128,36 @@ TEST_CASE("blocks are written and read by the CPU", "[guest]") {
     std::vector<unsigned char> none;
     CHECK(run(*queue, nvme::flush(), none).is_ok());
   }
+}
+
+TEST_CASE("the kernel's own host reads what was written, and writes what is read", "[guest]") {
+  if (!here()) return;
+  FabricController controller(to("xio"));
+  const uint32_t block = controller.identify_namespace(1).block_bytes;
+  const auto queue = controller.create_queue();
+  const size_t bytes = 65536;
+  const auto blocks = static_cast<uint32_t>(bytes / block);
+  auto data = pattern(bytes, 11);
+  REQUIRE(run(*queue, nvme::write(0, blocks), data).is_ok());
+  std::string said = "transport=rdma,traddr=10.9.0.1,trsvcid=4420,nqn=xio,nr_io_queues=1";
+  const FileDescriptor fabrics(::open("/dev/nvme-fabrics", O_RDWR), "cannot open /dev/nvme-fabrics");
+  REQUIRE(::write(fabrics.get(), said.data(), said.size()) == static_cast<ssize_t>(said.size()));
+  said.resize(::read(fabrics.get(), said.data(), said.size()) > 0 ? said.size() : 0);
+  const std::string instance = said.substr(said.find('=') + 1, said.find(',') - said.find('=') - 1);
+  const std::string disk = "/dev/nvme" + instance + "n1";
+  for (int i = 0; i < 200 && ::access(disk.c_str(), F_OK) != 0; ++i) std::this_thread::sleep_for(50ms);
+  const FileDescriptor drive(::open(disk.c_str(), O_RDWR | O_DIRECT), "cannot open " + disk);
+  const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(4096, bytes), std::free);
+  auto* const words = static_cast<unsigned char*>(memory.get());
+  REQUIRE(::pread(drive.get(), words, bytes, 0) == static_cast<ssize_t>(bytes));
+  CHECK(std::memcmp(words, data.data(), bytes) == 0);
+
+  const auto other = pattern(bytes, 12);
+  std::memcpy(words, other.data(), bytes);
+  REQUIRE(::pwrite(drive.get(), words, bytes, 1 << 20) == static_cast<ssize_t>(bytes));
+  REQUIRE(run(*queue, nvme::read((1u << 20) / block, blocks), data).is_ok());
+  CHECK(data == other);
+  std::ofstream("/sys/class/nvme/nvme" + instance + "/delete_controller") << "1";
 }
 
 TEST_CASE("the target's statuses", "[guest]") {
