@@ -32,6 +32,10 @@ if(TARGET xio_fio)
       endforeach()
       xio_register_test(NAME fio.gpu_faults.${arch} LABELS fio once nightly TIMEOUT 3600
         COMMAND ${XIO_TESTS_DIR}/fio/gpu.py $<TARGET_FILE:xio_fio> ${XIO_TESTS_BINARY_DIR}/played-gpu ${arch} emulated:size=1G 1000000)
+      # What scripts/gpu does with the engine on a GPU.
+      xio_register_test(NAME fio.gpu_jobs.${arch} LABELS fio once nightly TIMEOUT 1800
+        COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${XIO_TESTS_BINARY_DIR}/played-gpu XIO_PLAYED_GPU=${arch} XIO_JOB_SECONDS=300
+          ${XIO_TESTS_DIR}/gpu/fio_jobs.sh ${XIO_TESTS_BINARY_DIR}/fio-jobs-${arch} $<TARGET_FILE:xio_fio>)
     endforeach()
   endif()
 endif()
