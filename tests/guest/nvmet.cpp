@@ -276,6 +276,10 @@ TEST_CASE("the target goes away, and comes back", "[guest]") {
                 }).empty());
     CHECK_FALSE(controller.lost().empty());
     CHECK_FALSE(error_of([&] { controller.reconnect(); }).empty());
+    CHECK_FALSE(controller.lost().empty());
+    CHECK(contains(error_of([&] { controller.active_namespaces(); }),
+                   "there is no connection to 10.9.0.1; connect again"));
+    CHECK(contains(error_of([&] { controller.create_queue(); }), "there is no connection to 10.9.0.1; connect again"));
 
     offer("xio", true);
     controller.reconnect();

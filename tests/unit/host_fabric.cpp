@@ -67,6 +67,18 @@ TEST_CASE("what a specification must not say") {
   CHECK(contains(refused("fabrics:traddr=1.2.3.4,nqn=x,colour=red"), "unknown key 'colour'; known: traddr"));
 }
 
+TEST_CASE("numbers that do not fit") {
+  const auto said = [](const FabricOptions& options) {
+    return error_of([&] { detail::complete(options, "/nowhere"); });
+  };
+  FabricOptions options = named();
+  options.keep_alive = std::chrono::milliseconds(-1);
+  CHECK(contains(said(options), "keep_alive is -1 ms"));
+  options = named();
+  options.admin_entries = 33;
+  CHECK(contains(said(options), "admin_entries is 33; use 2 to 32"));
+}
+
 TEST_CASE("a host has a name and an identifier, both or none of them of the machine") {
   const FabricOptions one = detail::complete(named(), "/nowhere");
   const FabricOptions other = detail::complete(named(), "/nowhere");

@@ -114,13 +114,13 @@ class FabricController {
     }
   }
 
-  const FabricOptions& options() const { return options_; }       ///< completed: all names are set
-  const nvme::Cap& capabilities() const { return cap_; }          ///< property CAP
-  const nvme::Vs& version() const { return version_; }            ///< property VS
-  const ControllerInfo& info() const { return info_; }            ///< what Identify told
-  uint16_t cntlid() const { return cntlid_; }                     ///< identifier within the subsystem
-  uint32_t granted_queues() const { return granted_; }            ///< I/O queues; 0: a discovery controller
-  const std::string& device() const { return admin_->device(); }  ///< RDMA device that reaches the target
+  const FabricOptions& options() const { return options_; }  ///< completed: all names are set
+  const nvme::Cap& capabilities() const { return cap_; }     ///< property CAP
+  const nvme::Vs& version() const { return version_; }       ///< property VS
+  const ControllerInfo& info() const { return info_; }       ///< what Identify told
+  uint16_t cntlid() const { return cntlid_; }                ///< identifier within the subsystem
+  uint32_t granted_queues() const { return granted_; }       ///< I/O queues; 0: a discovery controller
+  const std::string& device() const { return device_; }      ///< RDMA device that reaches the target
   /// Entries of the largest queue: CAP.MQES + 1, and no more than the commands that the controller takes (MAXCMD).
   uint32_t max_queue_entries() const {
     const uint32_t commands = info_.view().maxcmd();
@@ -128,12 +128,12 @@ class FabricController {
   }
 
   /// Why the connection is no longer there; empty while it is.
-  std::string lost() { return admin_->lost(); }
+  std::string lost() { return admin_ ? admin_->lost() : "the last reconnect() failed"; }
 
   /// Runs an admin command, and throws AdminError unless it succeeds.
   /// @param data  what the command writes, or is filled with what it reads; up to 64 KiB
   AdminResult execute(const nvme::Command& command, Span<unsigned char> data = {}) {
-    const AdminResult result = admin_->run(command, data, options_.command_limit);
+    const AdminResult result = admin().run(command, data, options_.command_limit);
     if (!result.status.is_ok()) throw AdminError(command.opcode(), result.status, options_.subsystem);
     return result;
   }
@@ -187,9 +187,8 @@ class FabricController {
   }
 
   /// Makes a queue pair an I/O queue, as far as the connection: see FabricLink for its first command.
-  /// @param queue    in state RESET, on device(), with receives for `entries` completions of 16 bytes, which may also
-  /// be
-  ///                 posted later, before that command
+  /// @param queue    in state RESET, on device(). Post receives for `entries` completions of 16 bytes before that
+  /// command
   /// @param entries  2 to max_queue_entries()
   FabricLink connect_queue(ibv_qp* queue, uint32_t entries) {
     check_entries(entries);
@@ -210,9 +209,15 @@ class FabricController {
   }
 
   /// Ends what is left of the connection, and makes a new one, with a new controller. Queues are to be made anew.
+  /// Throws as the constructor; then nothing but another reconnect() works.
   void reconnect() {
     stop();
-    start();
+    try {
+      start();
+    } catch (...) {
+      admin_.reset();
+      throw;
+    }
   }
 
  private:
@@ -221,6 +226,7 @@ class FabricController {
   void start() {
     admin_ =
         std::make_shared<FabricQueue>(options_, uint16_t{0}, options_.admin_entries, uint16_t{0}, admin_data_bytes);
+    device_ = admin_->device();
     const uint32_t dw0 = connect(*admin_, 0, options_.admin_entries, nvme::fabrics::any_controller);
     cntlid_ = nvme::fabrics::ConnectResult{dw0}.cntlid();
     cap_ = nvme::Cap{property(nvme::reg::cap, true)};
@@ -292,7 +298,8 @@ class FabricController {
   /// Body of the thread: two messages in the time that the target waits. Other commands tell of a lost connection.
   void keep_alive() {
     std::unique_lock<std::mutex> lock(keeper_mutex_);
-    while (!wake_.wait_for(lock, options_.keep_alive / 2, [&] { return ending_; })) {
+    const auto interval = std::max<std::chrono::milliseconds>(options_.keep_alive / 2, std::chrono::milliseconds(10));
+    while (!wake_.wait_for(lock, interval, [&] { return ending_; })) {
       lock.unlock();
       try {
         admin_->run(nvme::keep_alive(), {}, options_.command_limit);
@@ -303,8 +310,14 @@ class FabricController {
     }
   }
 
+  FabricQueue& admin() const {
+    if (!admin_)
+      throw FabricLost("fabrics: there is no connection to " + options_.address + "; connect again: reconnect()");
+    return *admin_;
+  }
+
   AdminResult property_command(const nvme::Command& command, const char* name, uint64_t offset) {
-    const AdminResult result = admin_->run(command, {}, options_.command_limit);
+    const AdminResult result = admin().run(command, {}, options_.command_limit);
     if (!result.status.is_ok())
       throw Error("fabrics: " + std::string(name) + " of property " + to_hex(offset, 2) +
                   " failed: " + nvme::status_name(result.status.vendor));
@@ -318,6 +331,7 @@ class FabricController {
   }
 
   void check_entries(uint32_t entries) const {
+    static_cast<void>(admin());
     if (granted_ == 0)
       throw Error("fabrics: " + options_.subsystem + " is a discovery controller: it has no I/O queues");
     if (entries < 2 || entries > max_queue_entries())
@@ -327,7 +341,8 @@ class FabricController {
 
   FabricOptions options_;
   Maker maker_;
-  std::shared_ptr<FabricQueue> admin_;
+  std::shared_ptr<FabricQueue> admin_;  // null after a reconnect() that failed
+  std::string device_;
   nvme::Cap cap_;
   nvme::Vs version_;
   ControllerInfo info_;

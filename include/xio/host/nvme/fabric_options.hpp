@@ -104,6 +104,8 @@ inline FabricOptions complete(FabricOptions options, const std::string& folder =
   if (options.admin_entries < 2 || options.admin_entries > nvme::fabrics::most_admin_entries)
     throw Error("fabrics: admin_entries is " + std::to_string(options.admin_entries) + "; use 2 to " +
                 std::to_string(nvme::fabrics::most_admin_entries));
+  if (options.keep_alive.count() < 0 || options.keep_alive.count() > 0xffffffff)
+    throw Error("fabrics: keep_alive is " + std::to_string(options.keep_alive.count()) + " ms; use 0 to 4294967295");
   if (options.queues < 1 || options.queues > 65535)
     throw Error("fabrics: queues is " + std::to_string(options.queues) + "; use 1 to 65535");
   return options;

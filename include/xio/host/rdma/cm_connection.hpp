@@ -84,6 +84,9 @@ class CmConnection {
     if (id->verbs == nullptr) throw Error("rdma: " + name_ + " is reached by no RDMA device" + no_way);
   }
 
+  CmConnection(CmConnection&&) noexcept = default;
+  CmConnection& operator=(CmConnection&&) noexcept = default;
+
   /// Name of the device that reaches the peer, as listed by `rdma link`.
   std::string device() const { return verbs().get_device_name(id_->verbs->device); }
   uint8_t port() const { return id_->port_num; }  ///< number of the device's port
