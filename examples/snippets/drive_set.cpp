@@ -79,6 +79,20 @@ XIO_KERNEL void whichever(nvme::DriveSetHandle set, Status* status, nvme::DriveR
   status[i] = earlier.is_ok() ? later : earlier;
 }
 
+XIO_KERNEL void ring(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion data, uint64_t first) {
+  const uint32_t i = mine().i;
+  const nvme::DriveSpan to = data.at(uint64_t{i} * block_bytes, block_bytes);
+  const Deadline until = deadline(5_s);
+  //! [ring]
+  nvme::DriveSet<Sharing::grid, Policy<Deferred<64>>> drives(set, i / arch::wave_size());
+  const nvme::DriveToken token = drives.read(first + i, to, until);
+  drives.ring();  // now the drives know of it
+  //! [ring]
+  Status how = drives.test(token);
+  while (how == Status::pending && !until.passed()) how = drives.test(token);
+  status[i] = how;
+}
+
 void all() {
   //! [open_nvme_drives]
   const std::vector<host::OpenedNvme> opened = host::open_nvme_drives({"emulated", "emulated", "emulated"});
@@ -128,6 +142,7 @@ void all() {
   run("DriveRegion", read, set);
   run("test", test, set);
   run("wait_any", whichever, set);
+  run("ring", ring, set);
 }
 
 const Program program("drive_set", all);

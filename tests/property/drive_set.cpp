@@ -111,6 +111,19 @@ void whichever(const DriveSetHandle& set, uint64_t bus) {
   EXPECT(drives.wait_any(tokens, 0, soon(), which) == Status::invalid_argument);
 }
 
+/// Reads on every drive, of which none knows before ring().
+void rings_late(const DriveSetHandle& set, uint64_t bus, Notification* counted) {
+  DriveSet<Sharing::grid, Policy<Deferred<64>, Notify>> drives(set, 0);
+  const ContiguousPages pages{bus};
+  for (uint32_t i = 0; i < 3; ++i)
+    EXPECT(drives.submit(xio::nvme::read(i * 8, 1), pages, soon(), xio::Options().notify(*counted)).token.submitted());
+  drives.ring();
+  // drain() announces nothing.
+  const Deadline until = soon();
+  while (xio::arch::load<xio::arch::Scope::system>(&counted->done) < 3 && !until.passed()) drives.drain();
+  EXPECT(counted->done == 3);
+}
+
 /// A drive that does not answer keeps nobody from the commands of others.
 void one_is_slow(const DriveSetHandle& set, uint64_t bus) {
   DriveSet<> drives(set, 0);
@@ -282,6 +295,12 @@ TEST_CASE("Drives that are no set are refused") {
   options.stripe_blocks = 1;
   options.queue.qid = 1;
   CHECK(has(why({&one.controller}, options), "leave qid at 0"));
+}
+
+TEST_CASE("A drive set announces deferred commands on each drive") {
+  Drives drives(3, 2, 3, 4096);
+  Notification counted{};
+  REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 1), rings_late, drives.set, drives.bus, &counted));
 }
 
 TEST_CASE("A drive set waits for whichever command ends next") {

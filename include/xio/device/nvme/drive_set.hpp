@@ -208,6 +208,17 @@ class DriveSet {
     return found;
   }
 
+  /// Announces deferred submissions (Deferred policies), on this wave's queue of each drive; otherwise does nothing.
+  /// @snippet drive_set.cpp ring
+  XIO_DEVICE void ring() {
+    if constexpr (Policy::ringing == Ringing::deferred) {
+      for (uint32_t drive = 0; drive < set_.drives; ++drive) {
+        const Engine one(set_.queues[drive * set_.queues_per_drive + lane_queue_], 0);
+        one.ring(one.callers());
+      }
+    }
+  }
+
   /// Takes the available completions and records them, without waiting: of this wave's queue of each drive. Returns
   /// how many.
   /// @snippet drive_set.cpp test
