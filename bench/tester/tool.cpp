@@ -136,7 +136,12 @@ std::string not_expected(const CLI::App& app) {
 void remember_flags(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options([](const CLI::Option* one) { return one->count() != 0; })) {
     const bool takes_value = option->get_expected_max() != 0;
-    tester::given_flags().emplace_back(option->get_name(), takes_value ? option->results().back() : "");
+    if (!takes_value) tester::given_flags().emplace_back(option->get_name(), "");
+    // Of a flag that is given more than once, the last value counts, unless it takes a list.
+    const auto& values = option->results();
+    const bool all = option->get_items_expected_max() > 1;
+    for (size_t i = all || !takes_value ? 0 : values.size() - 1; takes_value && i < values.size(); ++i)
+      tester::given_flags().emplace_back(option->get_name(), values[i]);
   }
 }
 

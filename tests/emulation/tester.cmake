@@ -4,7 +4,7 @@ if(TARGET xio-tester)
   xio_add_tests(emulation tester LIBS xio-tester-tool
     SOURCES tester_clock tester_fio tester_kv tester_nodes tester_parts tester_rdma tester_roles tester_statistics tester_tables)
   xio_add_test(emulation/tester_workload LIBS xio-tester-parts)
-  foreach(name matrix functional smart)
+  foreach(name matrix functional smart stripes)
     xio_register_test(NAME emulation.tester_${name} LABELS emulation TIMEOUT 600
       COMMAND ${XIO_TESTS_DIR}/qemu/tester_${name}.sh $<TARGET_FILE:xio-tester> emulated)
   endforeach()

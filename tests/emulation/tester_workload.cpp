@@ -35,12 +35,12 @@ struct Run {
   std::unique_ptr<PhaseRunner> runner;
 
   explicit Run(const NvmeOptions& wanted) : options(wanted) {
-    target = open_target(options.controller, 5000);
-    plan = make_plan(options, *target.controller, 0);
+    target = open_target(options.controllers.front(), 5000);
+    plan = make_plan(options, {target.controller.get()}, 0);
     buffers.emplace(0, nullptr, target, memory);
     queues = create_queues(options, plan, *target.controller, *buffers);
-    runner =
-        std::make_unique<PhaseRunner>(options, plan, target, memory, nullptr, queues, buffers->data(plan.data_bytes));
+    runner = std::make_unique<PhaseRunner>(options, plan, std::vector<const Target*>{&target}, memory, nullptr, queues,
+                                           buffers->data(plan.data_bytes));
   }
 
   std::future<PhaseResult> start(Direction direction, uint64_t operations) {
@@ -66,7 +66,7 @@ struct Run {
 
 NvmeOptions options_for(const std::string& controller) {
   NvmeOptions options;
-  options.controller = controller;
+  options.controllers = {controller};
   options.read_io = 1;
   options.verify = true;
   options.deadline_ms = 60000;

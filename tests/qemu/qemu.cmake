@@ -19,7 +19,7 @@ endif()
 
 # xio-tester.
 if(TARGET xio-tester)
-  foreach(name matrix functional smart swapped image bad_input stop tools)
+  foreach(name matrix functional smart stripes swapped image bad_input stop tools)
     xio_register_test(NAME qemu.tester_${name} LABELS qemu TIMEOUT 600
       COMMAND ${XIO_TESTS_DIR}/qemu/tester_${name}.sh $<TARGET_FILE:xio-tester>)
   endforeach()

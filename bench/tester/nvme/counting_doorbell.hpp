@@ -12,22 +12,30 @@ namespace tester {
 #if XIO_ARCH_HOST
 /// Doorbells rung by the calling thread. A thread drives one queue at a time.
 struct RingCounts {
-  const uint32_t* cq_word = nullptr;
+  const xio::nvme::QueueHandle* queues = nullptr;
+  uint32_t queue_count = 0;
   uint64_t sq = 0;
   uint64_t cq = 0;
+
+  bool is_cq(const uint32_t* word) const {
+    for (uint32_t i = 0; i < queue_count; ++i)
+      if (word == queues[i].cq_doorbell) return true;
+    return false;
+  }
 };
 inline thread_local RingCounts ring_counts;
 #endif
 
 XIO_DEVICE void count_ring([[maybe_unused]] const xio::DoorbellTarget& target) {
 #if XIO_ARCH_HOST
-  ++(target.word == ring_counts.cq_word ? ring_counts.cq : ring_counts.sq);
+  ++(ring_counts.is_cq(target.word) ? ring_counts.cq : ring_counts.sq);
 #endif
 }
 
-XIO_DEVICE void begin_counting([[maybe_unused]] const xio::nvme::QueueHandle& handle) {
+/// @param queues  `count` of them, which the wave rings; they stay where they are until end_counting()
+XIO_DEVICE void begin_counting([[maybe_unused]] const xio::nvme::QueueHandle* queues, [[maybe_unused]] uint32_t count) {
 #if XIO_ARCH_HOST
-  if (xio::arch::lane() == 0) ring_counts = {handle.cq_doorbell, 0, 0};
+  if (xio::arch::lane() == 0) ring_counts = {queues, count, 0, 0};
 #endif
 }
 

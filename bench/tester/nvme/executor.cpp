@@ -10,27 +10,32 @@ namespace tester {
 
 namespace {
 
-template <xio::Sharing S, class Telemetry>
-void launch(const NvmePlan& plan, const Phase& phase, uint32_t queues) {
+template <class Kernel>
+void launch(const NvmePlan& plan, const Phase& phase, uint32_t queues, Kernel kernel) {
   xio::simt::Grid grid = xio::simt::Grid::of_waves(queues, plan.waves, plan.wave_size);
   // All queues run concurrently.
   grid.resident_waves = queues * plan.waves;
   grid.spin = plan.spin;
-  xio::simt::launch(grid, [](const Phase& one) { workload<S, Telemetry>(one); }, phase);
+  xio::simt::launch(grid, kernel, phase);
 }
 
 template <xio::Sharing S>
 void execute_as(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps) {
   if (substeps) {
-    launch<S, xio::telemetry::Steps>(plan, phase, queues);
+    launch(plan, phase, queues, [](const Phase& one) { workload<S, xio::telemetry::Steps>(one); });
   } else {
-    launch<S, xio::telemetry::Off>(plan, phase, queues);
+    launch(plan, phase, queues, [](const Phase& one) { workload<S, xio::telemetry::Off>(one); });
   }
 }
 
 }  // namespace
 
 void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool substeps) {
+  if (phase.stripes != nullptr) {
+    if (substeps)
+      return launch(plan, phase, queues, [](const Phase& one) { striped_workload<xio::telemetry::Steps>(one); });
+    return launch(plan, phase, queues, [](const Phase& one) { striped_workload<xio::telemetry::Off>(one); });
+  }
   switch (plan.sharing) {
     case xio::Sharing::thread: return execute_as<xio::Sharing::thread>(plan, phase, queues, substeps);
     case xio::Sharing::wave: return execute_as<xio::Sharing::wave>(plan, phase, queues, substeps);

@@ -12,6 +12,10 @@
 
 namespace tester {
 
+/// Whether a queue stands for several drives (StripedQueue).
+template <class Queue>
+inline constexpr bool is_striped = false;
+
 template <class Queue, class Telemetry>
 class LaneBase : protected LaneLoop<Phase, Lane, Telemetry> {
   using Loop = LaneLoop<Phase, Lane, Telemetry>;
@@ -93,9 +97,23 @@ class LaneBase : protected LaneLoop<Phase, Lane, Telemetry> {
     lane_.checked += phase_.pattern.blocks;
   }
 
+  /// Records an operation that failed.
+  XIO_DEVICE void fail(xio::Status status, uint64_t lba) {
+    lane_.fail(status, lba);
+    if constexpr (is_striped<Queue>) ++lane_.failed_on[queue_.drive_of(lba)];
+  }
+  /// Records an operation that succeeded, by its latency.
+  XIO_DEVICE void succeed(const Slot& slot) {
+    ++lane_.completed;
+    if constexpr (is_striped<Queue>)
+      lane_.latency[queue_.drive_of(slot.lba)].record(slot.started);
+    else
+      lane_.latency->record(slot.started);
+  }
+
   /// Records an operation that was not submitted; after some statuses the lane gives up.
   XIO_DEVICE void refused(xio::Status status, uint64_t lba) {
-    lane_.fail(status, lba);
+    fail(status, lba);
     if (status == xio::Status::broken || status == xio::Status::timed_out) lane_.gave_up = 1;
   }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tester/nvme/options.hpp"
 
+#include <algorithm>
 #include <limits>
+
+#include <xio/host/power_of_two.hpp>
 
 #include "tester/cli/errors.hpp"
 #include "tester/cli/examples.hpp"
@@ -102,6 +105,38 @@ void add_reporting(CLI::App& app, NvmeOptions& o) {
       ->group(group);
 }
 
+void check_stripes(const NvmeOptions& o) {
+  if (o.controllers.size() < 2) {
+    if (o.stripe_blocks != 0)
+      throw BadInput("--stripe-blocks is for several controllers; give --controller more than once, or leave it out");
+    return;
+  }
+  const auto power_of_two = [](const char* flag, uint32_t value) {
+    if (value != 0 && !xio::host::is_power_of_two(value))
+      throw BadInput(std::string(flag) + " " + std::to_string(value) +
+                     " is not accepted with several controllers; a power of two is");
+  };
+  power_of_two("--lbas-per-io", o.lbas_per_io);
+  power_of_two("--stripe-blocks", o.stripe_blocks);
+  if (o.stripe_blocks != 0 && o.stripe_blocks < o.lbas_per_io)
+    throw BadInput("--stripe-blocks " + std::to_string(o.stripe_blocks) + " is less than --lbas-per-io " +
+                   std::to_string(o.lbas_per_io) + ": an operation lies in one stripe; give at least that");
+  if (o.base_lba % o.lbas_per_io != 0)
+    throw BadInput("--base-lba " + std::to_string(o.base_lba) + " is no multiple of --lbas-per-io " +
+                   std::to_string(o.lbas_per_io) + ": with several controllers an operation lies in one stripe");
+  if (o.queue_id != 0)
+    throw BadInput("--queue-id is for one controller: several choose the identifiers of their queues; leave it out");
+  if (o.memory_mode != 0)
+    throw BadInput("--memory-mode " + std::to_string(o.memory_mode) +
+                   " is for one controller; with several, 0 is accepted");
+  if (o.executor == Executor::gpu)
+    throw CannotRun(
+        "--executor gpu: this tool has kernels for several controllers only for the CPU; give --executor host");
+  for (auto one = o.controllers.begin(); one != o.controllers.end(); ++one)
+    if ((one->compare(0, 5, "vfio:") == 0 || (*one)[0] == '/') && std::find(o.controllers.begin(), one, *one) != one)
+      throw BadInput("--controller " + *one + " is given twice; name each controller once");
+}
+
 }  // namespace
 
 CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
@@ -112,11 +147,20 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
                 {"QEMU's controller: 4 queues, 16 commands for each doorbell, random blocks of 4 KiB",
                  "xio-tester nvme-ep --controller qemu:lba=4096 --write-io 4000 --read-io 4000 --verify --num-queues 4 "
                  "--batch-size 16 --access-pattern random"},
+                {"three controllers as one address space, in stripes of 8 blocks",
+                 "xio-tester nvme-ep --controller emulated --controller emulated --controller emulated --write-io 3000 "
+                 "--read-io 3000 --verify --depth 16"},
                 {"a drive bound to vfio-pci: reads for 10 seconds, 64 in flight",
                  "xio-tester nvme-ep --controller vfio:0000:04:00.0 --read-io 100000 --depth 64 --batch-size 16 "
                  "--duration 10"}});
   when_chosen(command, [command, &options] {
-    command->add_option("--controller", options.controller, xio::host::nvme_spec_forms)->type_name("SPEC");
+    command
+        ->add_option("--controller", options.controllers,
+                     std::string(xio::host::nvme_spec_forms) + "; given more than once: stripes over all of them")
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
+    add_number(*command, "--stripe-blocks", options.stripe_blocks, 1, 1u << 24,
+               "several controllers: logical blocks of a stripe, a power of two (default 8, or --lbas-per-io)");
     add_work(*command, options);
     add_queues(*command, options);
     add_data(*command, options);
@@ -127,7 +171,8 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
 }
 
 void check(const NvmeOptions& o) {
-  if (o.controller.empty() && o.write_io != 0)
+  check_stripes(o);
+  if (o.controllers.empty() && o.write_io != 0)
     throw BadInput(std::string("no controller: name the one to write to with --controller; ") +
                    xio::host::nvme_spec_forms + " are accepted");
   if (o.read_io == 0 && o.write_io == 0) throw BadInput("no operations: give --read-io or --write-io, at least 1");

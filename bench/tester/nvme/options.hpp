@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -18,8 +19,8 @@ enum class Executor { automatic, host, gpu };
 enum class DoorbellKind { mmio, shadow };
 
 struct NvmeOptions {
-  std::string controller;
-  uint32_t nsid = 0;  ///< 0: the namespace in the controller's path, else 1
+  std::vector<std::string> controllers;  ///< empty: the nearest one; several: stripes over them
+  uint32_t nsid = 0;                     ///< 0: the namespace in the controller's path, else 1
   uint64_t read_io = 0;
   uint64_t write_io = 0;
   uint32_t batch_size = 1;
@@ -31,7 +32,8 @@ struct NvmeOptions {
   bool random = false;
   uint32_t lbas_per_io = 1;
   uint64_t base_lba = 0;
-  uint64_t span_blocks = 0;  ///< blocks from there on that operations access; 0: to the end of the namespace
+  uint32_t stripe_blocks = 0;  ///< of several controllers; 0: chosen by the plan
+  uint64_t span_blocks = 0;    ///< blocks from there on that operations access; 0: to the end of the namespace
   uint64_t seed = 1;
   std::optional<uint32_t> lfsr_seed;
   bool verify = false;

@@ -17,6 +17,8 @@ namespace tester {
 
 enum class Direction : uint32_t { read, write };
 
+struct Stripes;
+
 /// Place of one operation in a lane's window.
 struct alignas(64) Slot {
   xio::Notification ended;  ///< completed commands of the operation, if the lane does not query its token
@@ -48,8 +50,9 @@ struct alignas(64) Lane : LaneRecord {
   // is the window rounded up to a power of two.
   uint32_t* place_of = nullptr;
   uint32_t* free_places = nullptr;
-  uint64_t number = 0;  ///< index among the lanes that have a window; determines the operations
-  Latency* latency = nullptr;
+  uint64_t number = 0;            ///< index among the lanes that have a window; determines the operations
+  Latency* latency = nullptr;     ///< for each drive
+  uint64_t* failed_on = nullptr;  ///< several drives: failed operations of each
   WrongBlock* wrong = nullptr;
   uint32_t wrong_room = 0;       ///< of the blocks that differed, the first ones are in `wrong`
   uint32_t window = 0;           ///< most operations in flight; 0: the lane only takes part in the wave's operations
@@ -80,7 +83,8 @@ struct Phase {
   uint64_t data_bus = 0;
   uint64_t buffer_bytes = 0;  ///< distance of consecutive buffers
   uint32_t buffers_per_slot = 1;
-  const uint32_t* stop = nullptr;  ///< a StopRequest, or 0
+  const uint32_t* stop = nullptr;    ///< a StopRequest, or 0
+  const Stripes* stripes = nullptr;  ///< null: one drive
 };
 
 }  // namespace tester

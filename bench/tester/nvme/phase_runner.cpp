@@ -25,25 +25,33 @@ std::string kernel_name(const NvmePlan& plan, const NvmeOptions& options) {
 
 }  // namespace
 
-PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target,
+PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
                          const ExecutorMemory& memory, GpuExecutor* gpu,
                          const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data)
     : options_(options),
       plan_(plan),
-      target_(target),
+      targets_(std::move(targets)),
       memory_(memory),
       gpu_(gpu),
       tick_ns_(1e9 / static_cast<double>(memory.clock_hz())),
       data_(std::move(data)),
-      handles_(memory, queues.size()),
-      slots_(memory, size_t{plan.depth} * queues.size()),
+      handles_(memory, options.num_queues),
+      slots_(memory, size_t{plan.in_flight()} * options.num_queues),
       stop_(memory, 1) {
-  for (size_t i = 0; i < queues.size(); ++i) handles_[i] = queues[i].handle();
+  for (size_t i = 0; i < handles_.size(); ++i) handles_[i] = queues[i].handle();
+}
+
+PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
+                         const ExecutorMemory& memory, const xio::host::NvmeDriveSet& set, xio::host::DriveBuffer data)
+    : PhaseRunner(options, plan, std::move(targets), memory, nullptr, set.queues(), xio::host::DmaBuffer()) {
+  striped_data_ = std::move(data);
+  stripes_ = {set.handle(), striped_data_.region()};
 }
 
 void PhaseRunner::prepare_lanes() {
   const size_t active = size_t{plan_.active_lanes} * handles_.size();
-  latencies_ = MirroredArray<Latency>(memory_, active);
+  latencies_ = MirroredArray<Latency>(memory_, active * plan_.drives);
+  failed_on_ = MirroredArray<uint64_t>(memory_, active * plan_.drives);
   wrong_ = MirroredArray<WrongBlock>(memory_, active * wrong_room);
   std::fill(slots_.begin(), slots_.end(), Slot{});
   const size_t places = prepare_places();
@@ -57,7 +65,7 @@ void PhaseRunner::prepare_lanes() {
       const uint32_t number = plan_.lane_number(thread);
       if (number == ~0u) continue;
       lane.window = plan_.window(number);
-      lane.first_slot = queue * plan_.depth + plan_.windows_before(number);
+      lane.first_slot = queue * plan_.in_flight() + plan_.windows_before(number);
       lane.slots = slots_.executor() + lane.first_slot;
       if (places != 0) {
         lane.place_of = places_.executor() + queue * places;
@@ -65,7 +73,8 @@ void PhaseRunner::prepare_lanes() {
       }
       // Numbers alternate between queues, so that all of them access neighbouring blocks.
       lane.number = number * handles_.size() + queue;
-      lane.latency = latencies_.executor() + lane.number;
+      lane.latency = latencies_.executor() + lane.number * plan_.drives;
+      lane.failed_on = failed_on_.executor() + lane.number * plan_.drives;
       lane.wrong = wrong_.executor() + lane.number * wrong_room;
       lane.wrong_room = wrong_room;
     }
@@ -102,8 +111,13 @@ Phase PhaseRunner::describe(Direction direction, uint64_t operations, const Acce
   phase.check = direction == Direction::read && options_.verify && known;
   phase.flush = direction == Direction::read && xio::needs_inbound_flush(options_.memory_mode);
   phase.content = plan_.content;
-  phase.data = static_cast<uint8_t*>(memory_.address(data_.data()));
-  phase.data_bus = data_.bus();
+  if (plan_.drives > 1) {
+    phase.stripes = &stripes_;
+    phase.data = static_cast<uint8_t*>(striped_data_.data());
+  } else {
+    phase.data = static_cast<uint8_t*>(memory_.address(data_.data()));
+    phase.data_bus = data_.bus();
+  }
   phase.buffer_bytes = plan_.buffer_bytes;
   phase.buffers_per_slot = plan_.buffers_per_slot;
   // A GPU cannot access the word that signal handlers set.
@@ -120,7 +134,7 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
   prepare_lanes();
   const Phase phase = describe(direction, operations, pattern, known, repeat);
 
-  const SeenDoorbells seen = target_.seen_doorbells();
+  const SeenDoorbells seen = seen_doorbells(targets_);
   const xio::arch::OperationCounts counts = xio::arch::operation_counts;
   const Usage usage = Usage::now();
   {
@@ -151,7 +165,7 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
   result.usage = Usage::now().since(usage);
   result.counts = xio::arch::operation_counts - counts;
   result.counted = gpu_ == nullptr;
-  const SeenDoorbells seen_after = target_.seen_doorbells();
+  const SeenDoorbells seen_after = seen_doorbells(targets_);
   result.seen_rings = seen_after.sq - seen.sq + seen_after.cq - seen.cq;
   result.interrupted = Interrupt::requested();
   collect(result);
@@ -161,12 +175,19 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
 
 void PhaseRunner::collect(PhaseResult& result) const {
   LaneSum sum(result, tick_ns_);
+  if (plan_.drives > 1) result.drives.resize(plan_.drives);
   for (const Lane& lane : lanes_) {
     result.sq_rings += lane.sq_rings;
     result.cq_rings += lane.cq_rings;
     sum.add_steps(lane);
     if (lane.window == 0) continue;
-    sum.add(lane, latencies_[lane.number]);
+    const size_t first = lane.number * plan_.drives;
+    sum.add(lane, latencies_[first]);
+    for (size_t drive = 0; drive < result.drives.size(); ++drive) {
+      if (drive != 0) result.latency.add(latencies_[first + drive], tick_ns_);
+      result.drives[drive].latency.add(latencies_[first + drive], tick_ns_);
+      result.drives[drive].failed += failed_on_[first + drive];
+    }
     const auto kept = static_cast<size_t>(std::min<uint64_t>(lane.wrong_count, lane.wrong_room));
     const WrongBlock* const wrong = wrong_.data() + lane.number * wrong_room;
     result.wrong.insert(result.wrong.end(), wrong, wrong + kept);

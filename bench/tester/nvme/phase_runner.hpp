@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <xio/host/memory.hpp>
+#include <xio/host/nvme/drive_set.hpp>
 #include <xio/host/nvme/queue.hpp>
 
 #include "tester/launch/gpu/executor.hpp"
@@ -15,6 +16,7 @@
 #include "tester/nvme/phase.hpp"
 #include "tester/nvme/phase_result.hpp"
 #include "tester/nvme/plan.hpp"
+#include "tester/nvme/striped_queue.hpp"
 #include "tester/nvme/target.hpp"
 
 namespace tester {
@@ -24,8 +26,13 @@ class PhaseRunner {
   /// @param queues  must outlive the runner
   /// @param data    NvmePlan::data_bytes bytes
   /// @param gpu     null: kernels run on the CPU
-  PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, const Target& target, const ExecutorMemory& memory,
-              GpuExecutor* gpu, const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data);
+  PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
+              const ExecutorMemory& memory, GpuExecutor* gpu, const std::vector<xio::host::NvmeQueue>& queues,
+              xio::host::DmaBuffer data);
+  /// For several drives, whose kernels run on the CPU.
+  /// @param set  must outlive the runner
+  PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
+              const ExecutorMemory& memory, const xio::host::NvmeDriveSet& set, xio::host::DriveBuffer data);
 
   /// @param pattern  blocks of the operations
   /// @param known    reads: the blocks hold contents written by this tool
@@ -41,15 +48,18 @@ class PhaseRunner {
 
   const NvmeOptions& options_;
   const NvmePlan& plan_;
-  const Target& target_;
+  std::vector<const Target*> targets_;
   const ExecutorMemory& memory_;
   GpuExecutor* gpu_;
   double tick_ns_;
   xio::host::DmaBuffer data_;
+  xio::host::DriveBuffer striped_data_;
+  Stripes stripes_{};
   MirroredArray<xio::nvme::QueueHandle> handles_;
   MirroredArray<Slot> slots_;
   MirroredArray<uint32_t> places_;
-  MirroredArray<Latency> latencies_;
+  MirroredArray<Latency> latencies_;   // for each drive
+  MirroredArray<uint64_t> failed_on_;  // the same, of several drives
   MirroredArray<WrongBlock> wrong_;
   MirroredArray<Lane> lanes_;
   SharedArray<uint64_t> progress_;  // per lane

@@ -39,8 +39,7 @@ void plan_queues(const NvmeOptions& o, const xio::host::NvmeController& controll
                    "; give fewer or other ones");
 }
 
-void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controller, NvmePlan& plan) {
-  if (o.nsid != 0) plan.nsid = o.nsid;
+xio::host::NamespaceInfo find_namespace(const xio::host::NvmeController& controller, const NvmePlan& plan) {
   const std::vector<uint32_t> active = controller.active_namespaces();
   if (std::find(active.begin(), active.end(), plan.nsid) == active.end()) {
     std::string known;
@@ -48,7 +47,19 @@ void plan_blocks(const NvmeOptions& o, const xio::host::NvmeController& controll
     throw BadInput("--namespace " + text(plan.nsid) +
                    " does not exist; active namespaces: " + (known.empty() ? "none" : known));
   }
-  const xio::host::NamespaceInfo info = controller.identify_namespace(plan.nsid);
+  return controller.identify_namespace(plan.nsid);
+}
+
+void plan_blocks(const NvmeOptions& o, const std::vector<xio::host::NvmeController*>& controllers, NvmePlan& plan) {
+  if (o.nsid != 0) plan.nsid = o.nsid;
+  xio::host::NamespaceInfo info = find_namespace(*controllers.front(), plan);
+  if (plan.drives > 1) {
+    plan.stripe_blocks = o.stripe_blocks != 0 ? o.stripe_blocks : std::max(8u, o.lbas_per_io);
+    // As NvmeDriveSet::blocks().
+    for (const xio::host::NvmeController* const one : controllers)
+      info.blocks = std::min(info.blocks, find_namespace(*one, plan).blocks);
+    info.blocks = info.blocks / plan.stripe_blocks * plan.stripe_blocks * plan.drives;
+  }
   plan.block_bytes = info.block_bytes;
   plan.namespace_blocks = info.blocks;
   if (o.base_lba >= info.blocks)
@@ -75,7 +86,9 @@ void plan_lanes(const NvmeOptions& o, uint32_t gpu_wave_size, NvmePlan& plan) {
   plan.wave_size = o.wave_size != 0 ? o.wave_size : gpu_wave_size != 0 ? gpu_wave_size : 1;
   if (gpu_wave_size != 0) check_lanes(gpu_wave_size, plan.waves, plan.wave_size);
   plan.lanes_per_queue = plan.waves * plan.wave_size;
-  plan.sharing = plan.waves > 1 ? xio::Sharing::grid : plan.wave_size > 1 ? xio::Sharing::wave : xio::Sharing::thread;
+  plan.sharing = plan.waves > 1 || plan.drives > 1 ? xio::Sharing::grid
+                 : plan.wave_size > 1              ? xio::Sharing::wave
+                                                   : xio::Sharing::thread;
 }
 
 void plan_buffers(const NvmeOptions& o, NvmePlan& plan) {
@@ -83,7 +96,7 @@ void plan_buffers(const NvmeOptions& o, NvmePlan& plan) {
   uint64_t step = plan.block_bytes;
   while (step < plan.operation_bytes && step < 4096) step *= 2;
   plan.buffer_bytes = (plan.operation_bytes + step - 1) / step * step;
-  const uint64_t slots = uint64_t{plan.depth} * o.num_queues;
+  const uint64_t slots = uint64_t{plan.in_flight()} * o.num_queues;
   const uint64_t least = slots * plan.buffer_bytes;
   if (o.data_buffer_size != 0 && o.data_buffer_size < least)
     throw BadInput("--data-buffer-size " + text(o.data_buffer_size) + " is too small; " + text(o.num_queues) +
@@ -100,19 +113,68 @@ uint32_t NvmePlan::lane_number(uint32_t thread) const {
   return number < active_lanes ? number : ~0u;
 }
 
-uint32_t NvmePlan::window(uint32_t number) const { return depth / active_lanes + (number < depth % active_lanes); }
-
-uint32_t NvmePlan::windows_before(uint32_t number) const {
-  return depth / active_lanes * number + std::min(number, depth % active_lanes);
+uint32_t NvmePlan::window(uint32_t number) const {
+  return in_flight() / active_lanes + (number < in_flight() % active_lanes);
 }
 
-NvmePlan make_plan(const NvmeOptions& options, const xio::host::NvmeController& controller, uint32_t gpu_wave_size) {
+uint32_t NvmePlan::windows_before(uint32_t number) const {
+  return in_flight() / active_lanes * number + std::min(number, in_flight() % active_lanes);
+}
+
+NvmePlan make_plan(const NvmeOptions& options, const std::vector<xio::host::NvmeController*>& controllers,
+                   uint32_t gpu_wave_size) {
   NvmePlan plan;
-  plan_queues(options, controller, plan);
-  plan_blocks(options, controller, plan);
+  plan.drives = static_cast<uint32_t>(controllers.size());
+  for (const xio::host::NvmeController* const one : controllers) {
+    NvmePlan of_one;
+    plan_queues(options, *one, of_one);
+    const bool less = plan.queue_length == 0 || of_one.queue_length < plan.queue_length;
+    if (!less) continue;
+    plan.queue_length = of_one.queue_length;
+    plan.depth = of_one.depth;
+    plan.batch = of_one.batch;
+  }
+  plan_blocks(options, controllers, plan);
   plan_lanes(options, gpu_wave_size, plan);
   plan_buffers(options, plan);
   return plan;
+}
+
+namespace {
+
+/// Adjusts the plan to queues that were created.
+void adjust(const NvmeOptions& options, const xio::host::QueuePlan& made, NvmePlan& plan) {
+  plan.depth = std::min(plan.depth, made.depth);
+  // A wave cannot have more operations in flight than its share of the depth.
+  plan.batch = std::min(plan.batch, std::max(plan.in_flight() / plan.waves, 1u));
+  plan.active_lanes = std::min(plan.in_flight(), plan.lanes_per_queue);
+  plan.commands_per_operation = (options.lbas_per_io + made.max_blocks - 1) / made.max_blocks;
+}
+
+}  // namespace
+
+xio::host::NvmeDriveSet create_drive_set(const NvmeOptions& options, NvmePlan& plan,
+                                         const std::vector<xio::host::NvmeController*>& controllers) {
+  xio::host::DriveSetOptions wanted;
+  wanted.queue.depth = plan.queue_length;
+  wanted.queue.nsid = plan.nsid;
+  wanted.queue.shadow_doorbells = options.doorbell == DoorbellKind::shadow;
+  wanted.queues_per_drive = options.num_queues;
+  wanted.stripe_blocks = plan.stripe_blocks;
+  xio::host::NvmeDriveSet set = xio::host::make_drive_set(controllers, {}, wanted);
+  uint32_t longest = ~0u;
+  for (const xio::host::NvmeQueue& queue : set.queues()) {
+    longest = std::min(longest, queue.plan().max_blocks);
+    plan.depth = std::min(plan.depth, queue.plan().depth);
+  }
+  if (options.lbas_per_io > longest)
+    throw BadInput("--lbas-per-io " + text(options.lbas_per_io) +
+                   " is more than one command of all controllers; with " + "several controllers at most " +
+                   text(longest) + " is accepted");
+  plan.first_queue_id = set.queues().front().qid();
+  plan.last_queue_id = set.queues()[options.num_queues - 1].qid();
+  adjust(options, set.queues().front().plan(), plan);
+  return set;
 }
 
 std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, NvmePlan& plan,
@@ -129,12 +191,7 @@ std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, Nvme
   }
   plan.first_queue_id = queues.front().qid();
   plan.last_queue_id = queues.back().qid();
-  const xio::host::QueuePlan& made = queues.front().plan();
-  plan.depth = std::min(plan.depth, made.depth);
-  // A wave cannot have more operations in flight than its share of the depth.
-  plan.batch = std::min(plan.batch, std::max(plan.depth / plan.waves, 1u));
-  plan.active_lanes = std::min(plan.depth, plan.lanes_per_queue);
-  plan.commands_per_operation = (options.lbas_per_io + made.max_blocks - 1) / made.max_blocks;
+  adjust(options, queues.front().plan(), plan);
   return queues;
 }
 

@@ -43,25 +43,97 @@ void run_phases(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& rep
 void cross_check(const CommandCounts& before, const CommandCounts& after, NvmeReport& report) {
   CrossCheck& check = report.smart;
   check.wanted = true;
-  check.alone = report.target->kernel_shared == nullptr;
+  check.alone = std::all_of(report.targets.begin(), report.targets.end(),
+                            [](const Target* one) { return one->kernel_shared == nullptr; });
   check.counted = {after.reads - before.reads, after.writes - before.writes};
   for (const PhaseResult& phase : report.phases) check.add(phase, report.plan.commands_per_operation);
 }
 
 /// Without --controller, chooses the nearest controller bound to vfio-pci.
 void choose_controller(NvmeOptions& options) {
-  if (!options.controller.empty()) return;
+  if (!options.controllers.empty()) return;
   const Choice choice = tester::choose_controller(xio::host::Topology());
   if (choice.name.empty())
     throw BadInput(std::string("no controller: give --controller; ") + xio::host::nvme_spec_forms + " are accepted");
   announce("--controller", choice);
-  options.controller = choice.name;
+  options.controllers = {choice.name};
 }
 
 /// Whether a GPU may be chosen that was not requested.
 bool takes_gpu(const NvmeOptions& options, const Target& target, const xio::host::GpuRuntime& gpu) {
   const uint32_t wave_size = options.wave_size != 0 ? options.wave_size : gpu.wave_size();
   return lanes_fit(gpu.wave_size(), options.waves, wave_size) && gpu_reaches(target);
+}
+
+CommandCounts counts_of(const std::vector<const Target*>& targets) {
+  CommandCounts sum;
+  for (const Target* const one : targets) {
+    const CommandCounts counts = command_counts(*one->controller);
+    sum.reads += counts.reads;
+    sum.writes += counts.writes;
+  }
+  return sum;
+}
+
+/// Runs the phases, and explains what went wrong.
+void run(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& report) {
+  const CommandCounts before = options.smart ? counts_of(report.targets) : CommandCounts{};
+  const auto is_alive = [](const Target* one) { return one->controller->alive(); };
+  const auto alive = [&report, is_alive] {
+    return std::all_of(report.targets.begin(), report.targets.end(), is_alive);
+  };
+  LossWatch watch(alive);
+  try {
+    run_phases(options, runner, report);
+    report.verification.wanted = options.verify;
+    report.verification.scope = scope_of(options);
+    for (const PhaseResult& phase : report.phases) explain(report.plan, phase, report.verification);
+  } catch (const xio::host::Error& failure) {
+    report.trouble = failure.what();
+  }
+  const bool lost = watch.lost();
+  report.interrupted = Interrupt::requested() && !lost;
+  const auto add_trouble = [&report](const std::string& what) {
+    report.trouble += (report.trouble.empty() ? "" : "; ") + what;
+  };
+  const bool gone = lost || !alive();
+  const auto add_trouble_of = [&](const Target& one, const std::string& what) {
+    add_trouble(report.targets.size() > 1 ? one.spec + ": " + what : what);
+  };
+  for (const Target* const one : report.targets)
+    if (gone && (report.targets.size() == 1 || !is_alive(one))) add_trouble_of(*one, one->loss());
+  if (options.smart && !gone) {
+    try {
+      cross_check(before, counts_of(report.targets), report);
+      if (const std::string wrong = report.smart.trouble(); !wrong.empty()) add_trouble(wrong);
+    } catch (const xio::host::Error& failure) {
+      add_trouble(failure.what());
+    }
+  }
+  for (const Target* const one : report.targets) {
+    if (one->emulated == nullptr) continue;
+    const std::string wrong = one->emulated->violations()->text();
+    if (!wrong.empty()) add_trouble_of(*one, "specification violated: " + wrong.substr(0, wrong.find('\n')));
+  }
+  const bool gave_up = std::any_of(report.phases.begin(), report.phases.end(), [](const auto& p) { return p.gave_up; });
+  if (gave_up && gone) {
+    add_trouble("operations then in flight did not complete");
+  } else if (gave_up && report.trouble.empty()) {
+    add_trouble("operations did not complete within " + std::to_string(options.deadline_ms) + " ms (--deadline)");
+  }
+}
+
+/// The namespace that the specs name, if one does.
+uint32_t namespace_of(const Targets& targets) {
+  uint32_t named = 0;
+  for (const Target& one : targets) {
+    if (one.nsid == 0) continue;
+    if (named != 0 && one.nsid != named)
+      throw BadInput("the controllers name namespaces " + std::to_string(named) + " and " + std::to_string(one.nsid) +
+                     "; a run over several uses one number on each");
+    named = one.nsid;
+  }
+  return named;
 }
 
 }  // namespace
@@ -87,51 +159,36 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   }
   report.options = &options;
   report.target = &target;
-  report.plan = make_plan(options, *target.controller, chosen.gpu ? chosen.gpu->wave_size() : 0);
+  report.targets = {&target};
+  report.plan = make_plan(options, {target.controller.get()}, chosen.gpu ? chosen.gpu->wave_size() : 0);
   if (target.on_its_own()) report.plan.spin = spin_of(uint64_t{options.num_queues} * options.waves);
   BufferPlacement buffers(options.memory_mode, gpu, target, memory);
   report.gpu = buffers.gpu();
   const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller, buffers);
   report.rings = queues.front().plan();
-  PhaseRunner runner(options, report.plan, target, memory, executor.get(), queues,
+  PhaseRunner runner(options, report.plan, report.targets, memory, executor.get(), queues,
                      buffers.data(report.plan.data_bytes));
 
-  const xio::host::NvmeController& controller = *target.controller;
-  const CommandCounts before = options.smart ? command_counts(controller) : CommandCounts{};
-  LossWatch watch([&controller] { return controller.alive(); });
-  try {
-    run_phases(options, runner, report);
-    report.verification.wanted = options.verify;
-    report.verification.scope = scope_of(options);
-    for (const PhaseResult& phase : report.phases) explain(report.plan, phase, report.verification);
-  } catch (const xio::host::Error& failure) {
-    report.trouble = failure.what();
+  run(options, runner, report);
+  return report;
+}
+
+NvmeReport measure_several(const NvmeOptions& options, const Targets& targets) {
+  NvmeReport report;
+  const ExecutorMemory memory;
+  std::vector<xio::host::NvmeController*> controllers;
+  for (const Target& one : targets) {
+    report.targets.push_back(&one);
+    controllers.push_back(one.controller.get());
   }
-  const bool lost = watch.lost();
-  report.interrupted = Interrupt::requested() && !lost;
-  const auto add_trouble = [&report](const std::string& what) {
-    report.trouble += (report.trouble.empty() ? "" : "; ") + what;
-  };
-  const bool gone = lost || !controller.alive();
-  if (gone) add_trouble(target.loss());
-  if (options.smart && !gone) {
-    try {
-      cross_check(before, command_counts(controller), report);
-      if (const std::string wrong = report.smart.trouble(); !wrong.empty()) add_trouble(wrong);
-    } catch (const xio::host::Error& failure) {
-      add_trouble(failure.what());
-    }
-  }
-  if (target.emulated != nullptr) {
-    const std::string wrong = target.emulated->violations()->text();
-    if (!wrong.empty()) add_trouble("specification violated: " + wrong.substr(0, wrong.find('\n')));
-  }
-  const bool gave_up = std::any_of(report.phases.begin(), report.phases.end(), [](const auto& p) { return p.gave_up; });
-  if (gave_up && gone) {
-    add_trouble("operations then in flight did not complete");
-  } else if (gave_up && report.trouble.empty()) {
-    add_trouble("operations did not complete within " + std::to_string(options.deadline_ms) + " ms (--deadline)");
-  }
+  report.options = &options;
+  report.target = report.targets.front();
+  report.plan = make_plan(options, controllers, 0);
+  report.plan.spin = spin_of(uint64_t{options.num_queues} * options.waves);
+  const xio::host::NvmeDriveSet set = create_drive_set(options, report.plan, controllers);
+  report.rings = set.queues().front().plan();
+  PhaseRunner runner(options, report.plan, report.targets, memory, set, set.allocate(report.plan.data_bytes));
+  run(options, runner, report);
   return report;
 }
 
@@ -143,15 +200,19 @@ int run_nvme(const NvmeOptions& given) {
   ChosenExecutor chosen = choose_executor(options.executor, options.gpu);
   const std::shared_ptr<xio::host::GpuRuntime> gpu = gpu_for_mode(options.memory_mode, chosen.gpu);
   const Interrupt interrupt;
-  const Target target = open_target(options.controller, options.deadline_ms);
-  if (options.nsid == 0) options.nsid = target.nsid;
-  if (target.stores_values(options.nsid))
-    throw BadInput("namespace " + std::to_string(target.namespace_or(options.nsid)) + " of " + target.spec +
-                   " stores values under keys and has no blocks; xio-tester kv-ep is for those");
-  if (options.write_io != 0) target.check_writable(options.nsid);
+  const Targets targets = open_targets(options.controllers, options.deadline_ms);
+  if (options.nsid == 0) options.nsid = namespace_of(targets);
+  for (const Target& one : targets) {
+    if (one.stores_values(options.nsid))
+      throw BadInput("namespace " + std::to_string(one.namespace_or(options.nsid)) + " of " + one.spec +
+                     " stores values under keys and has no blocks; xio-tester kv-ep is for those");
+    if (options.write_io != 0) one.check_writable(options.nsid);
+  }
+  const Target& target = targets.front();
   if (options.executor == Executor::automatic && chosen.gpu && !takes_gpu(options, target, *chosen.gpu))
     chosen.gpu = nullptr;
-  const NvmeReport report = measure(options, target, gpu, chosen);
+  const NvmeReport report =
+      targets.size() > 1 ? measure_several(options, targets) : measure(options, target, gpu, chosen);
   print_tables(report);
   write_json(report);
   if (report.verification.idle() && report.exit_status() == exit_failed) complain_of_verification();

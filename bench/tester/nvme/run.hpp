@@ -24,7 +24,8 @@ namespace tester {
 /// All results of a run, for the tables and the JSON file.
 struct NvmeReport {
   const NvmeOptions* options = nullptr;
-  const Target* target = nullptr;
+  const Target* target = nullptr;      ///< the first one
+  std::vector<const Target*> targets;  ///< all of them
   NvmePlan plan;
   xio::host::QueuePlan rings;
   std::string gpu;       ///< GPU whose memory is used; empty: none
@@ -47,6 +48,8 @@ bool gpu_reaches(const Target& target);
 /// @param executor  processor that runs the kernels
 NvmeReport measure(const NvmeOptions& options, const Target& target,
                    const std::shared_ptr<xio::host::GpuRuntime>& gpu = {}, const ChosenExecutor& executor = {});
+/// The same over several controllers, by the CPU.
+NvmeReport measure_several(const NvmeOptions& options, const Targets& targets);
 
 /// Runs and reports; returns the exit status. Throws BadInput, CannotRun and host::Error.
 int run_nvme(const NvmeOptions& given);

@@ -17,7 +17,7 @@ namespace {
 const char* name_of(Direction direction) { return direction == Direction::write ? "write" : "read"; }
 
 void heading(const NvmeReport& report, const std::string& text) {
-  std::printf("\n%s (%s)\n", text.c_str(), report.target->heading().c_str());
+  std::printf("\n%s (%s)\n", text.c_str(), heading_of(report).c_str());
 }
 
 std::string sharing_text(const NvmePlan& plan) {
@@ -57,13 +57,20 @@ void print_setup(const NvmeReport& report) {
       o.num_queues == 1 ? "id " + std::to_string(plan.first_queue_id)
                         : "ids " + std::to_string(plan.first_queue_id) + " to " + std::to_string(plan.last_queue_id);
   Table table;
-  table.add({"controller  " + info.model + ", firmware " + info.firmware + ", serial " + info.serial});
-  table.add({"transport   " + controller.transport().description()});
+  for (const Target* const one : report.targets)
+    if (report.targets.size() > 1)
+      table.add({"drive       " + one->spec + ": " + one->controller->info().model + ", serial " +
+                 one->controller->info().serial});
+  if (report.targets.size() == 1) {
+    table.add({"controller  " + info.model + ", firmware " + info.firmware + ", serial " + info.serial});
+    table.add({"transport   " + controller.transport().description()});
+  }
   table.add({"namespace   " + std::to_string(plan.nsid) + ": " + std::to_string(plan.namespace_blocks) + " blocks of " +
-             std::to_string(plan.block_bytes) + " bytes"});
-  table.add({"queues      " + std::to_string(o.num_queues) + " (" + ids + "), length " +
-             std::to_string(plan.queue_length) + " in rings of " + std::to_string(report.rings.sq_entries) + " and " +
-             std::to_string(report.rings.cq_entries)});
+             std::to_string(plan.block_bytes) + " bytes" +
+             (plan.drives > 1 ? ", in stripes of " + std::to_string(plan.stripe_blocks) : "")});
+  table.add({"queues      " + std::to_string(o.num_queues) + (plan.drives > 1 ? " on each drive (" : " (") + ids +
+             "), length " + std::to_string(plan.queue_length) + " in rings of " +
+             std::to_string(report.rings.sq_entries) + " and " + std::to_string(report.rings.cq_entries)});
   table.add({"depth       " + std::to_string(plan.depth) + " operations in flight on a queue"});
   table.add({"batch       " + batch_text(report) + ", entries for one doorbell"});
   table.add({"doorbells   " + std::string(o.doorbell == DoorbellKind::shadow ? "shadow, in memory" : "mmio")});
@@ -80,7 +87,10 @@ void print_setup(const NvmeReport& report) {
   table.add({"written     " + written_before(o)});
   table.add({"timing      " + std::string(o.less_timing ? "one clock reading for a batch" : "each operation") +
              (o.substep_timing ? ", and each step" : "")});
-  std::printf("nvme-ep on %s: %s\n", report.target->spec.c_str(), report.target->heading().c_str());
+  if (report.targets.size() == 1)
+    std::printf("nvme-ep on %s: %s\n", report.target->spec.c_str(), report.target->heading().c_str());
+  else
+    std::printf("nvme-ep on %zu controllers: %s\n", report.targets.size(), heading_of(report).c_str());
   table.print();
 }
 
@@ -117,7 +127,7 @@ void print_figures(const NvmeReport& report) {
   table.add(row(report, "  CQ", [&](const PhaseResult& p) { return stored(p, p.cq_rings); }));
   if (report.options->doorbell == DoorbellKind::shadow)
     table.add(row(report, "  register stores", [&](const PhaseResult& p) { return stored(p, p.counts.mmio_stores); }));
-  const std::string seen_by = report.target->seen_doorbells().source;
+  const std::string seen_by = seen_doorbells(report.targets).source;
   if (!seen_by.empty())
     table.add(row(report, "  seen by the other side",
                   [](const PhaseResult& p) { return fixed(p.per_operation(p.seen_rings), 4); }));
@@ -135,6 +145,26 @@ void print_figures(const NvmeReport& report) {
               report.executor.empty() ? "" : ", but not on a GPU", seen_by.empty() ? "" : "; the other side is ",
               seen_by.c_str());
   std::puts("  CPU time is this process's, kernels and helper threads included. Percentiles are exact to 1/128.");
+}
+
+/// A row for each drive, and their sum.
+void print_drives(const NvmeReport& report) {
+  for (const PhaseResult& phase : report.phases) {
+    if (phase.drives.empty()) continue;
+    heading(report, std::string(name_of(phase.direction)) + "s of each drive");
+    Table table;
+    table.add({"", "operations", "failed", "IOPS", "MB/s", "mean us", "p50 us", "p99 us"});
+    const auto add = [&](const std::string& title, uint64_t failed, const Summary& latency) {
+      const double rate = phase.seconds > 0 ? static_cast<double>(latency.count()) / phase.seconds : 0;
+      table.add({title, grouped(latency.count()), grouped(failed), fixed(rate, 0),
+                 fixed(rate * static_cast<double>(report.plan.operation_bytes) / 1e6, 1), microseconds(latency.mean()),
+                 microseconds(latency.percentile(0.5)), microseconds(latency.percentile(0.99))});
+    };
+    for (size_t i = 0; i < phase.drives.size(); ++i)
+      add(report.targets[i]->spec, phase.drives[i].failed, phase.drives[i].latency);
+    add("sum", phase.failed, phase.latency);
+    table.print();
+  }
 }
 
 void print_steps(const NvmeReport& report) {
@@ -191,6 +221,14 @@ void print_verification(const NvmeReport& report) {
 
 }  // namespace
 
+std::string heading_of(const NvmeReport& report) {
+  std::string all;
+  for (const Target* const one : report.targets)
+    if (const std::string what = one->heading(); all.find(what) == std::string::npos)
+      all += (all.empty() ? "" : ", ") + what;
+  return all;
+}
+
 double step_ns(const PhaseResult& phase, uint32_t step) {
   using xio::telemetry::Step;
   const double ns = phase.step_ns(static_cast<Step>(step));
@@ -210,6 +248,7 @@ void print_tables(const NvmeReport& report) {
   if (report.options->json == "-") return;  // standard output is used for JSON
   print_setup(report);
   if (!report.phases.empty()) print_figures(report);
+  print_drives(report);
   if (report.options->substep_timing) print_steps(report);
   if (report.options->histogram) print_histograms(report);
   print_errors(report);

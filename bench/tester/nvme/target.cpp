@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "tester/cli/errors.hpp"
 
@@ -16,13 +17,40 @@ using xio::host::NvmeKind;
 constexpr uint32_t red_hat = 0x1b36;
 constexpr uint32_t qemu_nvme = 0x0010;
 
+xio::host::ControllerOptions options_for(uint32_t answer_ms) {
+  xio::host::ControllerOptions options;
+  options.admin_deadline = std::chrono::milliseconds(std::clamp(answer_ms, 100u, 30000u));
+  return options;
+}
+
 }  // namespace
 
 Target open_target(const std::string& spec, uint32_t answer_ms, bool all_command_sets) {
-  xio::host::ControllerOptions options;
-  options.admin_deadline = std::chrono::milliseconds(std::clamp(answer_ms, 100u, 30000u));
+  xio::host::ControllerOptions options = options_for(answer_ms);
   options.all_command_sets = all_command_sets;
   return {xio::host::open_nvme(spec, options)};
+}
+
+Targets open_targets(const std::vector<std::string>& specs, uint32_t answer_ms) {
+  Targets targets;
+  for (xio::host::OpenedNvme& one : xio::host::open_nvme_drives(specs, options_for(answer_ms)))
+    targets.push_back({std::move(one)});
+  return targets;
+}
+
+SeenDoorbells seen_doorbells(const std::vector<const Target*>& targets) {
+  SeenDoorbells sum;
+  bool all = true;
+  for (const Target* const one : targets) {
+    const SeenDoorbells seen = one->seen_doorbells();
+    sum.sq += seen.sq;
+    sum.cq += seen.cq;
+    all = all && !seen.source.empty();
+    if (sum.source.find(seen.source) == std::string::npos)
+      sum.source += (sum.source.empty() ? "" : ", and ") + seen.source;
+  }
+  if (!all) sum.source.clear();
+  return sum;
 }
 
 std::string Target::heading() const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <xio/host/nvme/open.hpp>
 
@@ -28,6 +29,15 @@ struct Target : xio::host::OpenedNvme {
   /// Throws BadInput if blocks of namespace `wanted` must not be written; 0: any namespace.
   void check_writable(uint32_t wanted) const;
 };
+
+/// The controllers of a run: one, or several that blocks are striped over.
+using Targets = std::vector<Target>;
+
+/// Sum of what the other sides observed; no source if one of them observes nothing.
+SeenDoorbells seen_doorbells(const std::vector<const Target*>& targets);
+
+/// Opens each controller for a drive set, as open_target().
+Targets open_targets(const std::vector<std::string>& specs, uint32_t answer_ms);
 
 /// Opens the controller by host::open_nvme(), and throws what that throws.
 /// @param answer_ms         time limit of one admin command in milliseconds

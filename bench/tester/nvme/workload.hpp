@@ -11,6 +11,7 @@
 #include "tester/nvme/counting_doorbell.hpp"
 #include "tester/nvme/slot_list.hpp"
 #include "tester/nvme/solo_work.hpp"
+#include "tester/nvme/striped_queue.hpp"
 
 namespace tester {
 
@@ -67,7 +68,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
 
   /// The queue, for joint use by `lanes`.
   XIO_DEVICE decltype(auto) queue_of([[maybe_unused]] uint64_t lanes) {
-    if constexpr (alone) {
+    if constexpr (alone || is_striped<Queue>) {
       return (queue_);
     } else {
       return Queue(queue_.handle(), lanes);
@@ -157,12 +158,11 @@ class LaneWork : LaneBase<Queue, Telemetry> {
 
   XIO_DEVICE_INLINE void send(Slot& slot, const xio::nvme::Command& command, uint64_t lanes) {
     const xio::nvme::ContiguousPages pages = Base::pages(slot);
-    if (XIO_UNLIKELY(commands_ > 1)) {
-      send_parts(slot, command, pages, lanes);
-    } else {
-      slot.token = queue_of(lanes).try_submit(
-          command, pages, xio::Options().notify(notified_ ? &slot.ended : nullptr).measure(telemetry_));
+    if constexpr (!is_striped<Queue>) {
+      if (XIO_UNLIKELY(commands_ > 1)) return send_parts(slot, command, pages, lanes);
     }
+    slot.token = queue_of(lanes).try_submit(
+        command, pages, xio::Options().notify(notified_ ? &slot.ended : nullptr).measure(telemetry_));
   }
 
   /// Submits an operation of several commands, which may exceed the queue's depth.
@@ -216,7 +216,9 @@ class LaneWork : LaneBase<Queue, Telemetry> {
   /// A token's outcome is kept for a limited number of operations. If other waves, or parts of other operations, may
   /// come between, the notification is used instead.
   XIO_DEVICE bool has_ended(const Slot& slot) const {
-    if (!notified_) return queue_.ended(slot.token);
+    if constexpr (!xio::is_shared<Queue::sharing>) {
+      if (!notified_) return queue_.ended(slot.token);
+    }
     return xio::arch::observe<xio::arch::Scope::system>(&slot.ended.done) >= commands_;
   }
 
@@ -227,26 +229,35 @@ class LaneWork : LaneBase<Queue, Telemetry> {
     const bool asks = !notified_ || xio::arch::load<xio::arch::Scope::system>(&slot.ended.failed) != 0;
     const uint64_t asking = some(lanes, asks);
     if (asks) {
-      status = queue_of(asking).wait(slot.token, xio::Deadline{0});
+      status = outcome(slot, asking);
     } else {
       xio::arch::acquire_system();
     }
-    const bool flushes = phase_.flush && status.is_ok();
-    const uint64_t flushing = some(lanes, flushes);
-    if (flushes) {
-      // The data is visible only after the flush: it counts towards the latency.
-      const uint64_t begun = xio::arch::clock();
-      status = queue_of(flushing).flush_inbound({begun + phase_.deadline_ticks});
-      slot.started += xio::arch::clock() - begun;
+    if constexpr (!is_striped<Queue>) {
+      const bool flushes = phase_.flush && status.is_ok();
+      const uint64_t flushing = some(lanes, flushes);
+      if (flushes) {
+        // The data is visible only after the flush: it counts towards the latency.
+        const uint64_t begun = xio::arch::clock();
+        status = queue_of(flushing).flush_inbound({begun + phase_.deadline_ticks});
+        slot.started += xio::arch::clock() - begun;
+      }
     }
     if (status.is_ok()) {
-      ++lane_.completed;
-      lane_.latency->record(slot.started);
+      Base::succeed(slot);
       if (phase_.check) Base::check(slot);
     } else {
-      lane_.fail(status, slot.lba);
+      Base::fail(status, slot.lba);
     }
     free_.push_back(lane_.slots, place);
+  }
+
+  /// Status of an operation that has ended.
+  XIO_DEVICE xio::Status outcome(const Slot& slot, uint64_t lanes) {
+    if constexpr (is_striped<Queue>)
+      return queue_.wait(slot.token, slot.lba, xio::Deadline{0});
+    else
+      return queue_of(lanes).wait(slot.token, xio::Deadline{0});
   }
 
   XIO_DEVICE void look_around() {
@@ -258,7 +269,7 @@ class LaneWork : LaneBase<Queue, Telemetry> {
   XIO_DEVICE void leave() {
     if (lane_.gave_up) {
       for (; in_flight_.size != 0;) {
-        lane_.fail(xio::Status::timed_out, lane_.slots[in_flight_.pop_front(lane_.slots)].lba);
+        Base::fail(xio::Status::timed_out, lane_.slots[in_flight_.pop_front(lane_.slots)].lba);
       }
     }
     Base::close_record();
@@ -281,7 +292,7 @@ XIO_DEVICE void workload(const Phase& phase) {
   using Queue = xio::nvme::Queue<S, xio::Policy<Policy, xio::RingBy<TesterDoorbell>>>;
   using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify, xio::RingBy<TesterDoorbell>>>;
   const xio::nvme::QueueHandle& handle = phase.queues[queue_of_lane(phase)];
-  begin_counting(handle);
+  begin_counting(&handle, 1);
   bool done = false;
   if constexpr (S == xio::Sharing::thread) {
     auto session = Queue(handle).session();
@@ -293,6 +304,18 @@ XIO_DEVICE void workload(const Phase& phase) {
     NotifyingQueue queue(handle);
     LaneWork<NotifyingQueue, Telemetry>(queue, phase, lane).run();
   }
+  end_counting(lane.sq_rings, lane.cq_rings);
+}
+
+/// The kernel for several drives: groups of `lanes_per_queue` lanes drive one queue of each.
+template <class Telemetry>
+XIO_DEVICE void striped_workload(const Phase& phase) {
+  Lane& lane = phase.lanes[lane_in_grid()];
+  using Queue = StripedQueue<xio::Policy<xio::Deferred<32768>, xio::Notify, xio::RingBy<TesterDoorbell>>>;
+  const xio::nvme::DriveSetHandle& set = phase.stripes->set;
+  begin_counting(set.queues, set.drives * set.queues_per_drive);
+  Queue queue(*phase.stripes, queue_of_lane(phase));
+  LaneWork<Queue, Telemetry>(queue, phase, lane).run();
   end_counting(lane.sq_rings, lane.cq_rings);
 }
 

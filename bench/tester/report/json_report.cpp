@@ -18,18 +18,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json controller_json(const NvmeReport& report) {
-  const Target& target = *report.target;
+Json controller_json(const NvmeReport& report, const Target& target) {
   const auto& controller = *target.controller;
-  return {{"spec", target.spec},
-          {"kind", target.kind_name()},
-          {"transport", controller.transport().description()},
-          {"model", controller.info().model},
-          {"firmware", controller.info().firmware},
-          {"serial", controller.info().serial},
-          {"namespace", report.plan.nsid},
-          {"blocks", report.plan.namespace_blocks},
-          {"block_bytes", report.plan.block_bytes}};
+  Json json = {{"spec", target.spec},
+               {"kind", target.kind_name()},
+               {"transport", controller.transport().description()},
+               {"model", controller.info().model},
+               {"firmware", controller.info().firmware},
+               {"serial", controller.info().serial},
+               {"namespace", report.plan.nsid}};
+  if (report.plan.drives == 1) json["blocks"] = report.plan.namespace_blocks;
+  json["block_bytes"] = report.plan.block_bytes;
+  return json;
 }
 
 Json setup_json(const NvmeReport& report) {
@@ -67,6 +67,10 @@ Json setup_json(const NvmeReport& report) {
                {"written_before", o.write_io != 0  ? "this run"
                                   : o.written != 0 ? "earlier run"
                                                    : "not known"}};
+  if (plan.drives > 1) {
+    json["stripe_blocks"] = plan.stripe_blocks;
+    json["blocks"] = plan.namespace_blocks;
+  }
   if (!report.gpu.empty()) json["gpu"] = report.gpu;
   if (o.lfsr_seed) json["lfsr_seed"] = *o.lfsr_seed;
   if (o.written != 0) json["written"] = o.written;
@@ -79,7 +83,7 @@ Json doorbell_json(const NvmeReport& report, const PhaseResult& phase) {
                {"cq", counted(phase, phase.cq_rings)},
                {"per_operation", counted(phase, phase.per_operation(phase.sq_rings + phase.cq_rings))},
                {"register_stores", counted(phase, phase.counts.mmio_stores)}};
-  const std::string seen_by = report.target->seen_doorbells().source;
+  const std::string seen_by = seen_doorbells(report.targets).source;
   if (seen_by.empty()) return json;
   json["seen"] = phase.seen_rings;
   json["seen_by"] = seen_by;
@@ -98,6 +102,23 @@ Json steps_json(const PhaseResult& phase) {
   return json;
 }
 
+Json drives_json(const NvmeReport& report, const PhaseResult& phase) {
+  Json all = Json::array();
+  for (size_t i = 0; i < phase.drives.size(); ++i) {
+    const DriveResult& one = phase.drives[i];
+    const double rate = phase.seconds > 0 ? static_cast<double>(one.completed()) / phase.seconds : 0;
+    const uint64_t bytes = one.completed() * report.plan.operation_bytes;
+    all.push_back({{"spec", report.targets[i]->spec},
+                   {"completed", one.completed()},
+                   {"failed", one.failed},
+                   {"bytes", bytes},
+                   {"iops", rate},
+                   {"mb_per_s", rate * static_cast<double>(report.plan.operation_bytes) / 1e6},
+                   {"latency_us", json_latency(one.latency)}});
+  }
+  return all;
+}
+
 Json phase_json(const NvmeReport& report, const PhaseResult& phase) {
   Json json = {{"operation", phase.direction == Direction::write ? "write" : "read"}, {"asked", phase.asked}};
   add_result(json, phase, report.options->histogram);
@@ -106,6 +127,7 @@ Json phase_json(const NvmeReport& report, const PhaseResult& phase) {
   json["mb_per_s"] = phase.megabytes_per_second();
   json["doorbells"] = doorbell_json(report, phase);
   json["errors"] = json_errors(phase, "first_lba", status_text);
+  if (!phase.drives.empty()) json["drives"] = drives_json(report, phase);
   if (report.options->substep_timing) json["steps_ns"] = steps_json(phase);
   return json;
 }
@@ -145,10 +167,15 @@ Json json_header(const std::string& command) {
                {"command", command}};
   json["flags"] = Json::object();
   for (const auto& [flag, value] : given_flags()) {
+    Json& entry = json["flags"][flag];
     if (value.empty())
-      json["flags"][flag] = true;
+      entry = true;
+    else if (entry.is_null())
+      entry = value;
+    else if (entry.is_array())
+      entry.push_back(value);
     else
-      json["flags"][flag] = value;
+      entry = Json::array({entry, value});
   }
   return json;
 }
@@ -217,8 +244,10 @@ void write_json_text(const std::string& path, const std::string& text) {
 
 void write_json(const NvmeReport& report) {
   Json json = json_header("nvme-ep");
-  json["heading"] = report.target->heading();
-  json["controller"] = controller_json(report);
+  json["heading"] = heading_of(report);
+  if (report.targets.size() == 1) json["controller"] = controller_json(report, *report.target);
+  if (report.targets.size() > 1)
+    for (const Target* const one : report.targets) json["controllers"].push_back(controller_json(report, *one));
   json["setup"] = setup_json(report);
   json["phases"] = Json::array();
   for (const PhaseResult& phase : report.phases) json["phases"].push_back(phase_json(report, phase));

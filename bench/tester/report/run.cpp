@@ -64,7 +64,7 @@ Figures figures_of(const NvmeReport& report, bool steps) {
 NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Place& place,
                        const ChosenExecutor& executor) {
   NvmeOptions o;
-  o.controller = report.controller;
+  o.controllers = {report.controller};
   o.nsid = report.nsid;
   o.base_lba = place.base_lba;
   o.span_blocks = place.blocks;
@@ -266,7 +266,7 @@ class Reporter {
 
   void fill() {
     NvmeOptions o;
-    o.controller = options_.controller;
+    o.controllers = {options_.controller};
     o.nsid = options_.nsid;
     o.base_lba = place_.base_lba;
     o.span_blocks = place_.blocks;
