@@ -189,7 +189,7 @@ TEST_CASE("A lane that takes a frame for its former page puts nothing into the p
   handle.words[frame] += Word::one_generation;
   uint64_t& word = handle.words[frame];
   const uint64_t present = word;
-  const auto store = [&](uint64_t value) { __atomic_store_n(&word, value, __ATOMIC_RELAXED); };
+  const auto store = [&](uint64_t now) { __atomic_store_n(&word, now, __ATOMIC_RELAXED); };
   // The first look of lane 1 is older than that of lane 0.
   TwoLanes wave(&word, [&] { store(uint64_t{1} << 32 | Word::valid | Word::armed); }, [&] { store(present); });
   std::array<Status, 2> put;
