@@ -81,6 +81,9 @@ def main():
             fio.check(status != 0 and reports["a"][0]["error"] == errno.EILSEQ, f"a changed byte by {by[1]}: {status}\n{text}")
         fio.finish(title)
 
+    # Threads share one, and the controller.
+    status, reports, text = fio.run([("a", {"rw": "randread", "numjobs": 4})], **gpu)
+    fio.check(status == 0 and [counts(job) for job in reports.get("a", [])] == [(256, 0, 0)] * 4, f"threads: {status}\n{text}")
     status, reports, text = fio.run([("a", {"rw": "randread"})], shadow=1, **gpu)
     fio.check(status == 0 and counts(reports["a"][0]) == (256, 0, 0), f"shadow: {status}\n{text}")
     faults(fio, gpu, 1024)

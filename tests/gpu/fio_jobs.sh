@@ -52,5 +52,6 @@ for controller in emulated qemu; do
   job "$controller-split" $controller --rw=write --verify=crc32c --bs=1m --iodepth=8
 done
 job read emulated --rw=randread --iodepth=64 --size=64m "${batches[@]}"
+job threads emulated --rw=randread --iodepth=32 --size=1m --numjobs=4
 printf '%s passed, %s failed, %s skipped\n' $passed $failed $skipped
 [ $failed -eq 0 ]

@@ -79,15 +79,12 @@ int cudaMemcpy(void* to, const void* from, size_t bytes, int) {
 }
 int cudaDeviceSynchronize() { return Device::get().synchronize(); }
 int cudaStreamCreateWithFlags(void** stream, unsigned) {
-  auto* const made = new played::Stream;
-  Device::get().add(made);
+  played::Stream* const made = Device::get().add_stream();
   *stream = made;
   return played::success;
 }
 int cudaStreamDestroy(void* stream) {
-  auto* const one = static_cast<played::Stream*>(stream);
-  Device::get().remove(one);
-  delete one;
+  Device::get().remove(static_cast<played::Stream*>(stream));
   return played::success;
 }
 int cudaStreamQuery(void* stream) { return static_cast<played::Stream*>(stream)->query(); }

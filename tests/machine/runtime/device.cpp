@@ -99,8 +99,7 @@ Device::Device()
       seed_(std::strtoull(told("XIO_PLAYED_SEED", "1"), nullptr, 0)),
       room_(std::strtoull(told("XIO_PLAYED_MEMORY", "1073741824"), nullptr, 0)) {
   if (target_ == "none") target_.clear();
-  usual_ = std::make_unique<Stream>();
-  add(usual_.get());
+  usual_ = add_stream();
 }
 
 Device& Device::get() {
@@ -182,9 +181,7 @@ Error Device::launch(Kernel* kernel, const machine::Launch& launch, void** argum
   std::vector<unsigned char> bytes(kernel->info.argument_bytes);
   for (size_t i = 0; i < kernel->info.argument_offsets.size(); ++i)
     std::memcpy(bytes.data() + kernel->info.argument_offsets[i], arguments[i], kernel->info.argument_sizes[i]);
-  (stream != nullptr ? stream : usual_.get())->add([this, kernel, launch, bytes] {
-    return run(*kernel, launch, bytes);
-  });
+  (stream != nullptr ? stream : usual_)->add([this, kernel, launch, bytes] { return run(*kernel, launch, bytes); });
   return success;
 }
 
@@ -224,28 +221,34 @@ Error Device::run(Kernel& kernel, const machine::Launch& launch, const std::vect
 }
 
 Error Device::synchronize() {
-  std::vector<Stream*> all;
+  std::vector<std::shared_ptr<Stream>> all;  // another thread may remove one meanwhile
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     all = streams_;
   }
   Error error = success;
-  for (Stream* const stream : all) {
+  for (const std::shared_ptr<Stream>& stream : all) {
     const Error one = stream->synchronize();
     if (error == success) error = one;
   }
   return error;
 }
 
-void Device::add(Stream* stream) {
+Stream* Device::add_stream() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  streams_.push_back(stream);
+  streams_.push_back(std::make_shared<Stream>());
+  return streams_.back().get();
 }
 
 void Device::remove(Stream* stream) {
+  std::shared_ptr<Stream> removed;  // ends after the lock, which its work may take
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (size_t i = 0; i < streams_.size(); ++i)
-    if (streams_[i] == stream) streams_.erase(streams_.begin() + static_cast<ptrdiff_t>(i--));
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].get() != stream) continue;
+    removed = std::move(streams_[i]);
+    streams_.erase(streams_.begin() + static_cast<ptrdiff_t>(i));
+    break;
+  }
 }
 
 std::string Device::trouble() {

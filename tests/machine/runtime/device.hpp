@@ -105,7 +105,8 @@ class Device {
   Stream& usual_stream() { return *usual_; }
   /// Waits for all streams.
   Error synchronize();
-  void add(Stream* stream);
+  Stream* add_stream();
+  /// Ends a stream when its work is done, and nobody waits for it.
   void remove(Stream* stream);
   /// Message of the last failed launch.
   std::string trouble();
@@ -127,9 +128,9 @@ class Device {
   std::mutex mutex_;      // protects the following members
   std::mutex executing_;  // one kernel at a time
   std::map<void*, Piece> pieces_;
-  std::vector<Stream*> streams_;
+  std::vector<std::shared_ptr<Stream>> streams_;
   std::string trouble_;
-  std::unique_ptr<Stream> usual_;
+  Stream* usual_ = nullptr;
 };
 
 }  // namespace played

@@ -102,15 +102,12 @@ int hipStreamWriteValue32(void*, void* gpu, uint32_t value, unsigned) {
   return played::success;
 }
 int hipStreamCreateWithFlags(void** stream, unsigned) {
-  auto* const made = new played::Stream;
-  Device::get().add(made);
+  played::Stream* const made = Device::get().add_stream();
   *stream = made;
   return played::success;
 }
 int hipStreamDestroy(void* stream) {
-  auto* const one = static_cast<played::Stream*>(stream);
-  Device::get().remove(one);
-  delete one;
+  Device::get().remove(static_cast<played::Stream*>(stream));
   return played::success;
 }
 int hipStreamQuery(void* stream) { return static_cast<played::Stream*>(stream)->query(); }
