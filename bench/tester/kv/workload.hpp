@@ -137,7 +137,7 @@ XIO_DEVICE void kv_workload(const KvPhase& phase) {
   using Queue = xio::nvme::kv::Queue<xio::Sharing::grid, xio::Policy<xio::Notify, xio::RingBy<TesterDoorbell>>>;
   KvLane& lane = phase.lanes[lane_in_grid()];
   const xio::nvme::QueueHandle& handle = phase.queues[queue_of_lane(phase)];
-  begin_counting(handle);
+  begin_counting(&handle, 1);
   Queue queue(handle);
   KvWork<Queue>(queue, phase, lane).run();
   end_counting(lane.sq_rings, lane.cq_rings);
