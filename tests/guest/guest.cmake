@@ -26,9 +26,13 @@ xio_guest_test(rxe_nodes TARGET guest-rxe_nodes KIND nodes)
 # The kernel's own NVMe over RDMA, target and host.
 xio_add_test(guest/nvmet NO_TEST)
 xio_add_test(guest/fabric_capsules NO_TEST)
+xio_add_test(guest/fabric_device_queue NO_TEST)
 xio_register_test(NAME guest.nvmet LABELS guest once nightly TIMEOUT 400 LOCK guest
   COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,nvmet,nvmet-rdma,nvme-rdma --limit 240 --
     ${XIO_TESTS_DIR}/guest/nvmet.sh $<TARGET_FILE:guest-nvmet>)
+xio_register_test(NAME guest.fabric_device_queue LABELS guest once nightly TIMEOUT 400 LOCK guest
+  COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,nvmet,nvmet-rdma --limit 340 --
+    ${XIO_TESTS_DIR}/guest/nvmet.sh $<TARGET_FILE:guest-fabric_device_queue>)
 xio_register_test(NAME guest.fabric_capsules LABELS guest once nightly TIMEOUT 400 LOCK guest
   COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,nvme-rdma --limit 240 --
     ${XIO_TESTS_DIR}/guest/rxe_devices.sh loops $<TARGET_FILE:guest-fabric_capsules>)

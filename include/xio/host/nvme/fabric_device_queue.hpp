@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// @brief An I/O queue over RDMA for kernels on the CPU, by soft-RoCE. Empty without the headers of libibverbs and
+/// librdmacm.
+
+#include <xio/config.hpp>
+
+#if __has_include(<infiniband/verbs.h>) && __has_include(<rdma/rdma_cma.h>)
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <xio/device/fabrics/transport.hpp>
+#include <xio/device/nvme/queue.hpp>
+#include <xio/host/nvme/fabric_controller.hpp>
+#include <xio/host/nvme/queue_setup.hpp>
+#include <xio/host/rdma/rxe_endpoint.hpp>
+
+XIO_NAMESPACE_BEGIN
+
+namespace host {
+/// @addtogroup host_nvme
+/// @{
+
+/// Sizes of a FabricDeviceQueue.
+struct FabricQueueOptions {
+  uint32_t entries = 32;            ///< 2 to FabricController::max_queue_entries(); one fewer commands are in flight
+  uint32_t nsid = 1;                ///< namespace of commands that name none
+  size_t data_bytes = 1024 * 1024;  ///< memory for data, which the target may read and write; at least 1024
+};
+
+/// An I/O queue of a FabricController for kernels that the CPU runs, on a soft-RoCE device: connected, and ready for
+/// `nvme::Queue<Sharing::grid, Policy<RingBy<nvme::OverRdma<FabricDeviceQueue::Vendor>>>>`, from all threads.
+///
+/// Destroy it before the controller, once no kernel uses it. Not movable: handles point into it.
+class FabricDeviceQueue {
+ public:
+  using Vendor = RxeEndpoint::Vendor;
+  /// Transport of queues, for RingBy.
+  using Transport = nvme::OverRdma<Vendor>;
+
+  /// Throws Error if the device is not soft-RoCE, the target refuses the queue or a size is not accepted, FabricLost if
+  /// it does not answer.
+  explicit FabricDeviceQueue(FabricController& controller, const FabricQueueOptions& options = {})
+      : names_(checked(controller, options)),
+        plan_(plan(controller, options, names_)),
+        device_({controller.device(), 1, {}}),  // soft-RoCE devices have one port
+        domain_(device_),
+        endpoint_(device_, domain_, sizes(plan_)),
+        rings_(lines(plan_.sq_entries * sizeof(nvme::Sqe) + plan_.cq_entries * sizeof(nvme::Cqe))),
+        data_(lines(std::max(options.data_bytes, sizeof(nvme::fabrics::ConnectData)))),
+        state_(lines(sizeof(QueueState) + link_bytes(plan_.sq_entries))),
+        slots_(plan_.slots),
+        failures_(lines(nvme::failure_log_bytes(plan_.failure_entries))),
+        notifications_(plan_.slots),
+        rings_region_(domain_, rings_.data(), rings_.size() * sizeof(Line), IBV_ACCESS_LOCAL_WRITE),
+        data_region_(domain_, data_.data(), data_.size() * sizeof(Line), detail::target_access),
+        connection_(controller.connect_queue(endpoint_.queue().verbs_queue().get(), options.entries)) {
+    fill(controller, options);
+    const rdma::ReceiveRow<Vendor, Sharing::thread, Policy<>, sizeof(nvme::Cqe)> receives(link_.receive);
+    receives.post(Group<Sharing::thread>(1), link_.responses, 0, plan_.cq_entries - 1);
+    try {
+      connect(controller.options());
+    } catch (...) {
+      end();
+      throw;
+    }
+  }
+  FabricDeviceQueue(const FabricDeviceQueue&) = delete;
+  FabricDeviceQueue& operator=(const FabricDeviceQueue&) = delete;
+  ~FabricDeviceQueue() { end(); }
+
+  /// For kernels, by value.
+  const nvme::QueueHandle& handle() const { return handle_; }
+  /// Memory for data, for submissions.
+  Region data() const {
+    return {reinterpret_cast<uintptr_t>(data_.data()), data_.size() * sizeof(Line), data_region_.rkey()};
+  }
+  uint16_t qid() const { return connection_.qid(); }
+  const QueuePlan& plan() const { return plan_; }             ///< actual sizes
+  const ProtectionDomain& domain() const { return domain_; }  ///< to register more memory, with its remote key as key
+  /// Why messages failed; Status::ok: none did. For the host once no kernel uses the queue.
+  Status cause() const { return nvme::cause_of(link_); }
+
+  /// Why the connection is no longer there; empty while it is. Ends the waits of kernels with Status::broken if it was
+  /// lost: call it from time to time while kernels run. One thread at a time.
+  std::string lost() {
+    const std::string& why = connection_.connection->lost();
+    if (!why.empty() && !failed_) fail();
+    return why;
+  }
+
+ private:
+  struct alignas(64) Line {
+    unsigned char byte[64];
+  };
+  static size_t lines(size_t bytes) { return (bytes + sizeof(Line) - 1) / sizeof(Line); }
+
+  static NamespaceInfo checked(FabricController& controller, const FabricQueueOptions& options) {
+    if (options.entries < 2 || options.entries > controller.max_queue_entries())
+      throw Error("fabrics: a queue of " + std::to_string(options.entries) + " entries; the target accepts 2 to " +
+                  std::to_string(controller.max_queue_entries()));
+    NamespaceInfo names = controller.identify_namespace(options.nsid);
+    if (names.metadata_bytes != 0)
+      detail::check_metadata("namespace " + std::to_string(options.nsid) + " of " + controller.options().subsystem,
+                             names, {});
+    return names;
+  }
+
+  static QueuePlan plan(const FabricController& controller, const FabricQueueOptions& options,
+                        const NamespaceInfo& names) {
+    // The rings are ours: the target only knows how many commands are in flight.
+    constexpr uint32_t largest_ring = 65536;
+    QueueOptions wanted;
+    wanted.depth = options.entries - 1;
+    QueueLimits limits;
+    limits.max_entries = largest_ring;
+    limits.block_shift = names.block_shift;
+    limits.max_transfer_bytes = controller.info().max_transfer_bytes;
+    limits.commands = controller.info().limits;
+    QueuePlan plan = plan_queue(wanted, limits);
+    plan.list_bytes = 0;  // each command has one descriptor
+    return plan;
+  }
+
+  /// Room as FabricLink demands, and some more, so that completions of SENDs are few.
+  static QueuePairOptions sizes(const QueuePlan& plan) {
+    QueuePairOptions options;
+    options.send_entries = std::max(4 * plan.sq_entries, 64u) - 1;
+    options.receive_entries = plan.cq_entries - 1;
+    options.access = detail::target_access;
+    return options;
+  }
+
+  void fill(const FabricController& controller, const FabricQueueOptions& options) {
+    const auto base = reinterpret_cast<uintptr_t>(rings_.data());
+    const uint64_t responses = base + plan_.sq_entries * sizeof(nvme::Sqe);
+    link_.send = endpoint_.handle();
+    link_.receive = endpoint_.receive_handle();
+    link_.capsules = {base, rings_region_.lkey(), plan_.sq_entries - 1};
+    link_.responses = {responses, rings_region_.lkey(), plan_.cq_entries - 1};
+    link_.data_key = data_region_.rkey();
+    handle_.state = reinterpret_cast<QueueState*>(state_.data());
+    handle_.depth = plan_.depth;
+    handle_.sq = reinterpret_cast<nvme::Sqe*>(base);
+    handle_.sq_mask = plan_.sq_entries - 1;
+    handle_.cq = reinterpret_cast<const nvme::Cqe*>(responses);
+    handle_.cq_mask = plan_.cq_entries - 1;
+    handle_.slots = slots_.data();
+    handle_.slot_mask = plan_.slots - 1;
+    handle_.failures = reinterpret_cast<nvme::FailureLog*>(failures_.data());
+    handle_.failure_entries = plan_.failure_entries;
+    handle_.notifications = notifications_.data();
+    detail::set_limits(handle_, detail::QueueFormat(names_), plan_, controller.info().limits);
+    handle_.nsid = options.nsid;
+    handle_.page_shift = QueueLimits{}.page_shift;
+    handle_.qid = connection_.qid();
+    handle_.abi = XIO_ABI_NUMBER;
+    handle_.handle_bytes = sizeof(nvme::QueueHandle);
+    point_to(handle_, link_);
+  }
+
+  /// The first command, through the queue itself: message 0 is entry 0.
+  void connect(const FabricOptions& options) {
+    using Queue = nvme::Queue<Sharing::grid, Policy<RingBy<Transport>>>;
+    std::memcpy(data_.data(), &connection_.data, sizeof connection_.data);
+    Queue queue(handle_);
+    const auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(options.command_limit);
+    const Deadline until = deadline(Duration{static_cast<uint64_t>(limit.count())});
+    const Token token = queue.submit(connection_.connect, data().at(0, sizeof connection_.data), until);
+    const Status status = queue.wait(token, until);
+    if (status == Status::timed_out || status == Status::broken)
+      throw FabricLost("fabrics: " + connection_.connection->name() + " did not answer Connect of queue " +
+                       std::to_string(qid()) + " (" + xio::name(status.code) + "); connect again: reconnect()");
+    uint64_t result = 0;
+    static_cast<void>(queue.result(token, result));
+    connection_.check_connect(status, static_cast<uint32_t>(result));
+  }
+
+  void fail() noexcept {
+    try {
+      failed_ = true;
+      endpoint_.queue().verbs_queue().fail();
+    } catch (const std::exception&) {
+      // It cannot be more lost than it is.
+    }
+  }
+  /// After it the target reaches no memory.
+  void end() noexcept {
+    connection_.connection->disconnect();
+    fail();
+  }
+
+  NamespaceInfo names_;
+  QueuePlan plan_;
+  RdmaDevice device_;
+  ProtectionDomain domain_;
+  RxeEndpoint endpoint_;
+  std::vector<Line> rings_, data_, state_;
+  std::vector<nvme::CompletionSlot> slots_;
+  std::vector<Line> failures_;
+  std::vector<Notification*> notifications_;
+  MemoryRegion rings_region_;
+  MemoryRegion data_region_;
+  FabricLink connection_;  // ends before the queue pair
+  nvme::FabricLink link_{};
+  nvme::QueueHandle handle_{};
+  bool failed_ = false;
+};
+
+/// @}
+}  // namespace host
+
+XIO_NAMESPACE_END
+
+#endif

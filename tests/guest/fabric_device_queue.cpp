@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+/// @file
+/// @brief host::FabricDeviceQueue: kernels on the CPU against the kernel's own target, by soft-RoCE. Runs in the guest
+/// of scripts/guest, where nvmet.sh makes the targets; elsewhere it is skipped.
+
+#include "catch.hpp"
+#include "skip.hpp"
+
+#if __has_include(<infiniband/verbs.h>) && __has_include(<rdma/rdma_cma.h>)
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <xio/host/nvme/fabric_device_queue.hpp>
+#include <xio/host/simt/simt.hpp>
+
+#include "unit/host_support.hpp"
+
+using namespace xio;
+using namespace xio::literals;
+using host::FabricController;
+using host::FabricDeviceQueue;
+using host::FabricOptions;
+using host_tests::contains;
+using host_tests::error_of;
+
+namespace {
+
+using Queue = nvme::Queue<Sharing::grid, Policy<RingBy<FabricDeviceQueue::Transport>>>;
+
+const std::string nvmet = "/sys/kernel/config/nvmet";
+
+Deadline soon() { return deadline(30_s); }
+
+/// Whether the targets are here; else the test is skipped.
+bool here() {
+  if (::access((nvmet + "/ports/1/subsystems/xio").c_str(), F_OK) == 0) return true;
+  xio_tests::skip("no target of nvmet.sh");
+  return false;
+}
+
+FabricOptions to(const std::string& subsystem) {
+  FabricOptions options;
+  options.address = "10.9.0.1";
+  options.subsystem = subsystem;
+  return options;
+}
+
+unsigned char value(uint64_t at, uint64_t seed) { return static_cast<unsigned char>(at * 7 + (at >> 8) + seed * 31); }
+
+void expect_ok(Status status, const char* call) {
+  if (!status.is_ok())
+    throw std::runtime_error(std::string(call) + ": " + xio::name(status.code) + ", " + std::to_string(status.vendor));
+}
+
+/// Each lane writes `bytes` bytes of its own, and reads them back; then the target's file is compared, too.
+void write_and_read(FabricController& controller, uint32_t entries, uint32_t waves, uint32_t lanes, uint32_t bytes,
+                    uint32_t rounds) {
+  CAPTURE(entries, waves, lanes, bytes);
+  const uint32_t threads = waves * lanes;
+  const uint64_t total = uint64_t{threads} * bytes;
+  FabricDeviceQueue queue(controller, {entries, 1, total});
+  CHECK(queue.plan().depth == entries - 1);
+  const nvme::QueueHandle handle = queue.handle();
+  const Region data = queue.data();
+  auto* const memory = reinterpret_cast<unsigned char*>(data.base);
+  const uint32_t blocks = bytes >> handle.block_shift;
+  const auto kernel = [&] {
+    Queue user(handle);
+    const uint32_t me = arch::block_index() * lanes + arch::thread_index();
+    unsigned char* const mine = memory + uint64_t{me} * bytes;
+    const RegionSpan piece = data.at(uint64_t{me} * bytes, bytes);
+    for (uint32_t round = 0; round < rounds; ++round) {
+      for (uint32_t i = 0; i < bytes; ++i) mine[i] = value(i, me + round * 1000 + entries);
+      expect_ok(user.wait(user.write(uint64_t{me} * blocks, piece, soon()), soon()), "write");
+      std::memset(mine, 0, bytes);
+      expect_ok(user.wait(user.read(uint64_t{me} * blocks, piece, soon()), soon()), "read");
+      for (uint32_t i = 0; i < bytes; ++i)
+        if (mine[i] != value(i, me + round * 1000 + entries)) throw std::runtime_error("data differs");
+    }
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  REQUIRE_NOTHROW(simt::launch(simt::Grid::of_waves(waves, 1, lanes), kernel));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::printf("  queue of %u, %u waves of %u lanes, %u bytes: %u commands in %.2f s\n", entries, waves, lanes, bytes,
+              2 * threads * rounds, took.count());
+  CHECK(queue.lost().empty());
+  CHECK(queue.cause().is_ok());
+  std::vector<char> kept(total);
+  std::ifstream("/run/xio.img", std::ios::binary).read(kept.data(), static_cast<std::streamsize>(total));
+  CHECK(std::memcmp(kept.data(), memory, total) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("one wave writes 4 KiB with each lane and reads it back", "[guest]") {
+  if (!here()) return;
+  FabricController controller(to("xio"));
+  write_and_read(controller, 32, 1, 64, 4096, 2);
+}
+
+#else
+
+TEST_CASE("a queue over RDMA for kernels", "[guest]") {
+  xio_tests::skip("no infiniband/verbs.h or rdma/rdma_cma.h (Debian: libibverbs-dev, librdmacm-dev)");
+}
+
+#endif
