@@ -46,6 +46,7 @@ ABOVE = {"xio/host/launch.hpp": ["host/gpu", "host/memory", "host/simt"],
          "xio/host/nvme/cache.hpp": ["device/cache"],
          "xio/host/nvme/fabric_queue.hpp": ["host/rdma", "vendors/rdma"],
          "xio/host/nvme/fabric_controller.hpp": ["host/rdma"],
+         "xio/host/nvme/fabric_device_queue.hpp": ["host/rdma", "device/fabrics"],
          "xio/vendors/list.hpp": [f"vendors/{nic}" for nic in NICS],
          **{f"xio/vendors/{nic}/queues.hpp": ["device/rdma"] for nic in NICS}}
 EVERYWHERE = ("xio/config.hpp", "xio/version.hpp")
