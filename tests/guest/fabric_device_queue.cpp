@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -105,6 +106,54 @@ TEST_CASE("one wave writes 4 KiB with each lane and reads it back", "[guest]") {
   if (!here()) return;
   FabricController controller(to("xio"));
   write_and_read(controller, 32, 1, 64, 4096, 2);
+}
+
+TEST_CASE("waves share a queue, of several sizes", "[guest]") {
+  if (!here()) return;
+  FabricController controller(to("xio"));
+  write_and_read(controller, 2, 1, 64, 4096, 1);
+  write_and_read(controller, 32, 4, 64, 8192, 1);
+  write_and_read(controller, 128, 8, 64, 4096, 2);
+  write_and_read(controller, 128, 1, 64, 65536, 1);
+  CHECK(contains(error_of([&] { FabricDeviceQueue queue(controller, {1, 1, 4096}); }), "a queue of 1 entries"));
+  CHECK(contains(error_of([&] { FabricDeviceQueue queue(controller, {32, 9, 4096}); }), "xio has no namespace 9"));
+}
+
+TEST_CASE("the target goes away while a kernel waits", "[guest]") {
+  if (!here()) return;
+  FabricController controller(to("xio"));
+  FabricDeviceQueue queue(controller);
+  const Region data = queue.data();
+  std::atomic<uint32_t> failed{0};
+  std::atomic<bool> ended{false};
+  const auto kernel = [&] {
+    Queue user(queue.handle());
+    const RegionSpan piece = data.at(uint64_t{arch::lane()} * 4096, 4096);
+    const Deadline until = soon();
+    Status status;
+    while (status.is_ok()) status = user.wait(user.read(arch::lane(), piece, until), until);
+    if (status == Status::broken || status == Status::flushed) failed.fetch_add(1);
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  std::thread waves([&] {
+    simt::launch(simt::Grid::of_waves(1, 1, 64), kernel);
+    ended.store(true);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const std::string offered = nvmet + "/ports/1/subsystems/xio";
+  CHECK(::unlink(offered.c_str()) == 0);
+  std::string why;
+  while (!ended.load()) {
+    if (why.empty()) why = queue.lost();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  waves.join();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::printf("  after %.2f s: %s\n", took.count(), why.c_str());
+  CHECK(failed.load() == 64);
+  CHECK(took.count() < 20);
+  CHECK_FALSE(queue.cause().is_ok());
+  CHECK(::symlink((nvmet + "/subsystems/xio").c_str(), offered.c_str()) == 0);
 }
 
 #else
