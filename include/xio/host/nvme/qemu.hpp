@@ -242,8 +242,8 @@ class QemuNvme final : public NvmeTransport {
     const DmaArena& arena = machine_->arena;
     if (!arena.contains(data, bytes))
       throw Error(description() +
-                  " can access only its own memory: open controllers that share buffers together "
-                  "(open_nvme_drives()), or with QemuOptions::memory");
+                  " can access only its own memory; GPU memory is not supported, and controllers that share buffers "
+                  "are opened together (open_nvme_drives()), or with QemuOptions::memory");
     const auto offset = static_cast<uint64_t>(static_cast<unsigned char*>(data) - arena.data());
     return {data, arena.bus_base() + offset, bytes, owner};
   }
