@@ -92,7 +92,7 @@ TEST_CASE("memory that a QEMU cannot access is refused", "[qemu]") {
   std::vector<OpenedNvme> drives;
   for (int i = 0; i < 2; ++i) drives.push_back(open_nvme("qemu"));
   const NvmeDriveSet set = make_drive_set({drives[0].controller.get(), drives[1].controller.get()}, {});
-  CHECK(contains(error_of([&] { set.allocate(512); }), "open controllers that share buffers together"));
+  CHECK(contains(error_of([&] { set.allocate(512); }), "controllers that share buffers are opened together"));
   const QemuNvme remote(options_for(QemuProtocol::remote));
   QemuOptions options = options_for(QemuProtocol::qtest);
   options.memory = remote.memory();
