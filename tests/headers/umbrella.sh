@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # umbrella.sh INCLUDE COMPILER...: xio/xio.hpp brings every header of xio/device but the test data and what lies above the queues: the page
-# cache, which has xio/cache.hpp, NVMe over RDMA, which has xio/fabrics.hpp, and its rows of messages; and none of xio/host;
+# cache, which has xio/cache.hpp, NVMe over RDMA, which has xio/fabrics.hpp, its rows of messages, and ZoneWriter; none of xio/host;
 # xio/nvme.hpp and xio/rdma.hpp each bring nothing of the other's.
 set -euo pipefail
 
@@ -17,7 +17,7 @@ rdma=$(brings "$@" -M -x c++ "$include/xio/rdma.hpp")
 
 while read -r header; do
   grep -qx "$header" <<<"$all" || fail "xio.hpp lacks $header"
-done < <(cd "$include" && find xio/device -name '*.hpp' | grep -v 'device/arch/\(amdgcn\|nvptx\)\|core/pattern\|device/\(cache\|fabrics\|rdma/row\)')
+done < <(cd "$include" && find xio/device -name '*.hpp' | grep -v 'device/arch/\(amdgcn\|nvptx\)\|core/pattern\|device/\(cache\|fabrics\|rdma/row\|nvme/zone_writer\)')
 for vendor in $("${0%/*}/../../scripts/vendors"); do
   grep -qx "xio/vendors/$vendor/traits.hpp" <<<"$rdma" || fail "rdma.hpp lacks the formats of $vendor"
 done
