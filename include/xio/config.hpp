@@ -138,12 +138,13 @@
 #define XIO_LEAF __attribute__((noinline))
 #endif
 
-/// Marks a long path that is rarely taken and calls others: one called copy per kernel on a GPU, so that the usual path
-/// keeps its registers. Takes objects by value: by address they would live in scratch memory on the usual path, too.
-#if XIO_ARCH_HOST
-#define XIO_RARE
-#else
+/// Marks a long path that is rarely taken and calls others: on NVIDIA GPUs one called copy per kernel, so that the
+/// usual path keeps its registers. Takes objects by value: by address they would live in scratch memory on the usual
+/// path, too. On AMD GPUs a function that is called has more registers than a block of 1024 threads leaves it.
+#if XIO_ARCH_NVPTX
 #define XIO_RARE __attribute__((noinline))
+#else
+#define XIO_RARE
 #endif
 
 /// Precedes a loop off the hot path, of which nvcc would make 4 to 16 copies.

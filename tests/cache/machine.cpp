@@ -63,6 +63,10 @@ class Rig {
                    static_cast<size_t>(reinterpret_cast<char*>(handle.sets + (4u << handle.set_shift)) -
                                        reinterpret_cast<char*>(handle.ends)),
                    MemoryKind::local, "words of the cache");
+    gpu.memory.add(handle.drives.queues, cache_->drives().queues().size() * sizeof *handle.drives.queues,
+                   MemoryKind::local, "handles of the queues");
+    gpu.memory.add(handle.memory.bases, shape.drives * sizeof *handle.memory.bases, MemoryKind::local,
+                   "bus addresses of the frames");
     for (const auto& queue : cache_->drives().queues()) {
       gpu.memory.add(queue.handle().sq_doorbell, 4, MemoryKind::registers, "SQ doorbell");
       gpu.memory.add(queue.handle().cq_doorbell, 4, MemoryKind::registers, "CQ doorbell");
@@ -170,7 +174,7 @@ int show_counts(machine::Gpu& gpu) {
   (void)rig.run("cost_get", 0, 1, gpu.wave_size(), Work::random, 1, 0);
   const Cost read = cost(gpu, rig, "cost_read", 1, 8);
   show("load", cost(gpu, rig, "cost_load", 0, 100), 0, 0);
-  const double hit = gpu.target().rfind("gfx9", 0) == 0 ? 116 : 156;
+  const double hit = gpu.target().rfind("gfx9", 0) == 0 ? 148 : 160;
   show("hit, one page", cost(gpu, rig, "cost_get", 0, 100), hit, 0);
   show("hit, a page for each lane", cost(gpu, rig, "cost_get", 1, 100), hit, 0);
   show("put, one page", cost(gpu, rig, "cost_put", 0, 100), 0, 2);
