@@ -20,12 +20,11 @@ namespace nvme {
 /// are posted as receives at any time, and both doorbells point here: point_to(). The host posts the first `cq_mask`
 /// receives. Room that is needed, in messages:
 ///
-/// | of                       | at least                                                                              |
-/// |--------------------------|---------------------------------------------------------------------------------------|
-/// | `cq_mask`                | more than the queue's depth: the difference is posted again by one doorbell           |
-/// | the receive ring         | `cq_mask`                                                                             |
-/// | the send ring (`depth`)  | more than the queue's depth and QueuePairHandle::signal_every together; more is better
-/// |
+/// | of                      | at least                                                                    |
+/// |-------------------------|-----------------------------------------------------------------------------|
+/// | `cq_mask`               | more than the queue's depth: the difference is posted again by one doorbell |
+/// | the receive ring        | `cq_mask`                                                                   |
+/// | the send ring (`depth`) | more than the queue's depth and QueuePairHandle::signal_every together      |
 struct FabricLink {
   rdma::QueuePairHandle send;        ///< nothing else is posted there, from its first entry on
   rdma::ReceiveQueueHandle receive;  ///< its slots are not used

@@ -187,8 +187,7 @@ class FabricController {
   }
 
   /// Makes a queue pair an I/O queue, as far as the connection: see FabricLink for its first command.
-  /// @param queue    in state RESET, on device(). Post receives for `entries` completions of 16 bytes before that
-  /// command
+  /// @param queue    in state RESET, on device(), with receives for `entries` completions before that command
   /// @param entries  2 to max_queue_entries()
   FabricLink connect_queue(ibv_qp* queue, uint32_t entries) {
     check_entries(entries);
