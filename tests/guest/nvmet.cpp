@@ -314,8 +314,8 @@ TEST_CASE("a queue pair of the caller's", "[guest]") {
     receive.num_sge = 1;
     ibv_recv_wr* bad_receive = nullptr;
     REQUIRE(::ibv_post_recv(pair.get(), &receive, &bad_receive) == 0);
-    const nvme::Sqe entry =
-        nvme::encode(command, ++cid, fabrics::keyed_data(reinterpret_cast<uintptr_t>(data), bytes, region.rkey()));
+    const nvme::Sqe entry = nvme::encode(
+        command, ++cid, nvme::sgl_keyed_data_block(reinterpret_cast<uintptr_t>(data), bytes, region.rkey()));
     std::memcpy(memory.data(), &entry, sizeof entry);
     ibv_sge to_send{reinterpret_cast<uintptr_t>(memory.data()), sizeof entry, region.lkey()};
     ibv_send_wr send{};

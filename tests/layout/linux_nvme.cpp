@@ -30,8 +30,8 @@ static_assert(offsetof(nvmf_property_set_command, value) == offsetof(nvme::Sqe, 
 static_assert(sizeof(nvme_keyed_sgl_desc) == 16 && offsetof(nvme_keyed_sgl_desc, addr) == 0);
 static_assert(offsetof(nvme_keyed_sgl_desc, length) == 8 && sizeof(nvme_keyed_sgl_desc::length) == 3);
 static_assert(offsetof(nvme_keyed_sgl_desc, key) == 11 && offsetof(nvme_keyed_sgl_desc, type) == 15);
-static_assert(fabrics::keyed_data(0, 0xffffff, 0).prp2 << 8 == 0xffffffull << 8);
-static_assert(fabrics::keyed_data(0, 0, 0xffffffff).prp2 << 8 == 0xffffffffull << 24 << 8);
+static_assert(nvme::sgl_keyed_data_block(0, 0xffffff, 0).prp2 << 8 == 0xffffffull << 8);
+static_assert(nvme::sgl_keyed_data_block(0, 0, 0xffffffff).prp2 << 8 == 0xffffffffull << 24 << 8);
 static_assert(fabrics::no_data().prp2 >> 56 == NVME_KEY_SGL_FMT_DATA_DESC << 4);
 static_assert(nvme::psdt_sgl >> 8 == NVME_CMD_SGL_METABUF);
 

@@ -32,10 +32,11 @@ std::string capsule(const nvme::Command& command, uint16_t cid, const nvme::Data
 }  // namespace
 
 TEST_CASE("connect") {
-  CHECK(capsule(fabrics::connect({0, 32, 120000}), 0x1234, fabrics::keyed_data(0x1122334455667788, 1024, 0xa1b2c3d4)) ==
+  CHECK(capsule(fabrics::connect({0, 32, 120000}), 0x1234,
+                nvme::sgl_keyed_data_block(0x1122334455667788, 1024, 0xa1b2c3d4)) ==
         "7f40341201000000 0000000000000000 0000000000000000 8877665544332211 "
         "000400d4c3b2a140 000000001f000000 c0d4010000000000 0000000000000000");
-  CHECK(capsule(fabrics::connect({0xfedc, 65536, 0, 0x05}), 1, fabrics::keyed_data(0, 1024, 0)) ==
+  CHECK(capsule(fabrics::connect({0xfedc, 65536, 0, 0x05}), 1, nvme::sgl_keyed_data_block(0, 1024, 0)) ==
         "7f40010001000000 0000000000000000 0000000000000000 0000000000000000 "
         "0004000000000040 0000dcfeffff0500 0000000000000000 0000000000000000");
   CHECK(fabrics::connect({}).data == sizeof(fabrics::ConnectData));
@@ -64,7 +65,7 @@ TEST_CASE("disconnect") {
 }
 
 TEST_CASE("a keyed data block has 24 bits of length and 32 of key") {
-  const nvme::DataPointer most = fabrics::keyed_data(~uint64_t{0}, fabrics::largest_keyed, 0xffffffff);
+  const nvme::DataPointer most = nvme::sgl_keyed_data_block(~uint64_t{0}, fabrics::largest_keyed, 0xffffffff);
   CHECK(most.prp1 == ~uint64_t{0});
   CHECK(most.prp2 == 0x40ffffffffffffff);
   CHECK(most.sgl);

@@ -129,7 +129,7 @@ class FabricQueue {
     const auto bytes = static_cast<uint32_t>(data.size());
     const nvme::DataPointer pointer =
         bytes == 0 ? nvme::fabrics::no_data()
-                   : nvme::fabrics::keyed_data(reinterpret_cast<uintptr_t>(data_.data()), bytes, data_region_.rkey());
+                   : nvme::sgl_keyed_data_block(reinterpret_cast<uintptr_t>(data_.data()), bytes, data_region_.rkey());
     post(nvme::encode(command, ++cid_, pointer));
     const nvme::Cqe answer = await(command, limit);
     const AdminResult result{nvme::to_status(nvme::status_field(answer)), answer.dw0, answer.dw1};

@@ -12,6 +12,7 @@
 #include <xio/vendors/nvme/encode.hpp>
 #include <xio/vendors/nvme/encode_admin.hpp>
 #include <xio/vendors/nvme/identify.hpp>
+#include <xio/vendors/nvme/sgl.hpp>
 
 XIO_NAMESPACE_BEGIN
 
@@ -38,14 +39,8 @@ constexpr uint32_t largest_keyed = 0xffffff;  ///< bytes of one keyed data block
 /// Name of every discovery subsystem.
 constexpr const char* discovery_nqn = "nqn.2014-08.org.nvmexpress.discovery";
 
-/// Data pointer to `bytes` bytes, up to largest_keyed, of memory that is registered for the target under `key`: a keyed
-/// SGL data block.
-XIO_DEVICE constexpr DataPointer keyed_data(uint64_t address, uint32_t bytes, uint32_t key) {
-  return {address, uint64_t{bytes & largest_keyed} | uint64_t{key} << 24 | sgl_upper(SglType::keyed_data_block, 0),
-          true};
-}
 /// Data pointer of a command without data: fabrics have no PRPs, so that this is an SGL, too.
-XIO_DEVICE constexpr DataPointer no_data() { return keyed_data(0, 0, 0); }
+XIO_DEVICE constexpr DataPointer no_data() { return sgl_keyed_data_block(0, 0, 0); }
 
 /// Parameters of connect().
 struct ConnectRequest {
