@@ -125,7 +125,7 @@ XIO_DEVICE Status wait_completed(const Engine& engine, Group<S> group, const Tok
     // From time to time, and before it gives up.
     checks = is_shared<S> && seldom;  // check: unsignalled entries behind
   }
-  // What ends after the acquire is left to the next call. order: completion before data
+  // order: completion before data. What ends after the acquire is left to the next call.
   if (group.any(waiting.over && token.count != 0)) arch::acquire_published<state_scope<S>, is_shared<S>>();
   if (!waiting.over) return waiting.broken ? Status::broken : Status::timed_out;
   return engine.outcome(token);
