@@ -53,6 +53,7 @@ def lines_of(key):
 
 def reason_for(reasons, target, key):
     opcode, change, place, _ = key
+    opcode = opcode.replace(".global.", ".")  # where the compiler knows the address space
     file, _, number = place.rpartition(":")
     for of_target, of_change, keys, reason in reasons:
         if of_target.search(target) and of_change.search(f"{opcode} {change}") and any(
