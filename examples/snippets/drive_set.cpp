@@ -93,6 +93,21 @@ XIO_KERNEL void ring(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion
   status[i] = how;
 }
 
+XIO_KERNEL void count(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion data, uint64_t first,
+                      Notification* ended) {
+  const uint32_t i = mine().i;
+  const nvme::DriveSpan to = data.at(uint64_t{i} * block_bytes, block_bytes);
+  //! [wait_count]
+  nvme::DriveSet<Sharing::grid, Policy<Notify>> drives(set, i / arch::wave_size());
+  //! [deadline]
+  const Deadline until = drives.deadline(5_s);
+  //! [deadline]
+  const nvme::DriveToken token = drives.read(first + i, to, until, Options().notify(*ended));
+  const Status waited = drives.wait_count(*ended, 64, until);  // all reads of the kernel, on whichever drive
+  //! [wait_count]
+  status[i] = token.token.submitted() ? waited : token.token.status;
+}
+
 void all() {
   //! [open_nvme_drives]
   const std::vector<host::OpenedNvme> opened = host::open_nvme_drives({"emulated", "emulated", "emulated"});
@@ -129,10 +144,11 @@ void all() {
     fill(words, block_words, i * block_words);
     opened[block / 8 % drive_count].emulated->write_blocks(1, block / 8 / drive_count * 8 + block % 8, 1, words);
   }
-  const auto run = [&](const char* name, auto kernel, nvme::DriveSetHandle handle) {
+  const auto run = [&](const char* name, auto kernel, nvme::DriveSetHandle handle, auto... more) {
     for (auto& result : status.span<Status>()) result = Status::not_ready;
     std::memset(data.data(), 0, data.size());
-    host::launch(executor, {1, 64}, kernel, handle, executor.address(status.as<Status>()), data.region(), first);
+    host::launch(executor, {1, 64}, kernel, handle, executor.address(status.as<Status>()), data.region(), first,
+                 more...);
     bool good = true;
     for (uint32_t i = 0; i < 64; ++i) good = good && status.as<Status>()[i].is_ok();
     check(name, good && holds(data.as<uint64_t>(), 64 * block_words, 0));
@@ -142,7 +158,10 @@ void all() {
   run("DriveRegion", read, set);
   run("test", test, set);
   run("wait_any", whichever, set);
-  run("ring", ring, set);
+  const host::DmaBuffer ended = executor.share(one.allocate(sizeof(Notification)));
+  ended.as<Notification>()[0] = {};
+  run("wait_count", count, set, executor.address(ended.as<Notification>()));
+  run("ring", ring, set);  // the last one: all users of a queue must be Deferred, or none
 }
 
 const Program program("drive_set", all);

@@ -6,11 +6,10 @@
 #include <cstring>
 #include <memory>
 
-#include <xio/device/nvme/drive_set.hpp>
 #include <xio/host/nvme/drive_set.hpp>
 
 #include "catch.hpp"
-#include "emulation/protocol.hpp"
+#include "property/drives.hpp"
 
 using namespace protocol_tests;
 using xio::nvme::DriveAddress;
@@ -19,39 +18,6 @@ using xio::nvme::DriveSetHandle;
 using xio::nvme::DriveToken;
 
 namespace {
-
-/// Controllers that share no memory: each lane's buffer is mapped on all of them.
-struct Drives {
-  Drives(uint32_t count, uint32_t queues_per_drive, uint32_t stripe_shift, size_t data_bytes)
-      : data(data_bytes + 4096) {
-    auto* const begin =
-        reinterpret_cast<unsigned char*>((reinterpret_cast<uintptr_t>(data.data()) + 4095) & ~uintptr_t{4095});
-    bytes = begin;
-    for (uint32_t i = 0; i < count; ++i) {
-      NvmeConfig config;
-      config.namespaces[0].blocks = 4096;
-      rigs.push_back(std::make_unique<Rig>(config, 4096));
-      rigs.back()->model.faults().reorder(5);
-      bus = rigs.back()->model.map(begin, data_bytes);
-      for (uint32_t k = 0; k < queues_per_drive; ++k) {
-        queues.push_back(rigs.back()->queue(16, [](QueueOptions& options) { options.completion_slots = 4096; }));
-        handles.push_back(queues.back().handle());
-      }
-    }
-    set = {handles.data(), count, queues_per_drive, stripe_shift};
-  }
-  ~Drives() {
-    for (auto& rig : rigs) rig->model.unmap(bus);
-  }
-
-  std::vector<unsigned char> data;
-  unsigned char* bytes = nullptr;
-  uint64_t bus = 0;
-  std::vector<std::unique_ptr<Rig>> rigs;
-  std::vector<NvmeQueue> queues;
-  std::vector<QueueHandle> handles;
-  DriveSetHandle set{};
-};
 
 template <Sharing S>
 void scatter(const DriveSetHandle& set, unsigned char* data, uint64_t bus, uint64_t blocks, uint32_t rounds) {
@@ -315,4 +281,63 @@ TEST_CASE("A drive set waits for whichever command ends next") {
   Drives drives(2, 1, 3, 1024);
   drives.rigs[0]->model.faults().delay_us(Match(), 300000, 300000);
   REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 1), one_is_slow, drives.set, drives.bus));
+}
+
+namespace {
+
+using Counted = DriveSet<Sharing::grid, Policy<Deferred<3>, Notify>>;
+
+/// Reads of one block per lane, counted in `counted[0]`, then those of the next drives in `counted[1]`, where one
+/// fails.
+void counts(const DriveSetHandle& set, uint64_t bus, Notification* counted) {
+  const uint32_t me = xio::arch::block_index() * xio::arch::block_size() + xio::arch::thread_index();
+  const uint32_t all = xio::arch::grid_size() * xio::arch::block_size();
+  Counted drives(set, xio::arch::block_index());
+  const ContiguousPages pages{bus};
+  const auto read = [&](uint64_t block, Notification& to) {
+    EXPECT(drives.submit(xio::nvme::read(block, 1), pages, soon(), xio::Options().notify(to)).token.submitted());
+  };
+  EXPECT_OK(drives.wait_count(counted[0], 0, soon()));
+  read(me, counted[0]);
+  EXPECT_OK(drives.wait_count(counted[0], all - me % 3 % all, drives.deadline(patience())));
+  EXPECT_OK(drives.wait_count(counted[0], all, soon()));
+  EXPECT(xio::arch::load<xio::arch::Scope::system>(&counted[0].done) == all);
+  read(2048 + me, counted[1]);
+  EXPECT(drives.wait_count(counted[1], all, soon()) == Status(Status::read_error, 0x281));
+}
+
+/// What nobody submitted is waited for in vain.
+void counts_too_far(const DriveSetHandle& set, Notification* counted, Status::Code expected) {
+  Counted drives(set, 0);
+  const Deadline until = expected == Status::broken ? soon() : drives.deadline(xio::Duration{1000000});
+  EXPECT(drives.wait_count(*counted, 1, until).code == expected);
+}
+
+}  // namespace
+
+TEST_CASE("wait_count: operations on several drives -> all ended, or the first error", "[H14]") {
+  for (const uint32_t count : {1u, 2u, 3u, 4u}) {
+    for (const uint32_t wave_size : {1u, 8u, 64u}) {
+      CAPTURE(count, wave_size);
+      const uint32_t waves = count == 4 && wave_size == 64 ? 32 : 3;
+      Drives drives(count, 2, 1, 4096);
+      const DriveAddress bad = drives.set.locate(2048);
+      drives.rigs[bad.drive]->model.faults().fail(Match().with_lba(bad.lba, bad.lba), 0x281);
+      Notification counted[2]{};
+      REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(waves, 1, wave_size), counts, drives.set, drives.bus,
+                                        static_cast<Notification*>(counted)));
+      CHECK(counted[1].failed == 1);
+    }
+  }
+}
+
+TEST_CASE("wait_count: a broken queue of any drive -> broken", "[H14]") {
+  for (const uint32_t broken : {0u, 1u, 2u, 3u}) {
+    CAPTURE(broken);
+    Drives drives(3, 1, 3, 4096);
+    if (broken < 3) drives.handles[broken].state->broken = 1;
+    Notification counted{};
+    REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 8), counts_too_far, drives.set, &counted,
+                                      broken < 3 ? Status::broken : Status::timed_out));
+  }
 }

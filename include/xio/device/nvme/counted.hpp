@@ -15,19 +15,25 @@ namespace nvme {
 namespace detail {
 
 /// Queue::wait_count(). Each lane of `group` has its own arguments.
-template <class Engine, Sharing S>
-XIO_DEVICE Status wait_count(const Engine& engine, Group<S> group, const Notification& counted, uint64_t count,
+/// @param on_each calls its argument with each engine whose operations count
+template <class OnEach, Sharing S>
+XIO_DEVICE Status wait_count(const OnEach& on_each, Group<S> group, const Notification& counted, uint64_t count,
                              Deadline until) {
   const auto is_short = [&] { return arch::load<arch::Scope::system>(&counted.done) < count; };
-  engine.ring(group);
+  on_each([&](const auto& engine) XIO_INLINE_LAMBDA { engine.ring(group); });
   uint32_t looks = 0;
   const bool over = group.poll(
       [&] {
         if (!group.any(is_short())) return true;
-        // check: a stopped wave announced
-        if (++looks % arch::looks_per_clock == 0) protocol::help(engine, group);
-        engine.drain(group);
-        return group.any(engine.is_dead());
+        bool dead = false;
+        const bool helps = ++looks % arch::looks_per_clock == 0;
+        on_each([&](const auto& engine) XIO_INLINE_LAMBDA {
+          // check: a stopped wave announced
+          if (helps) protocol::help(engine, group);
+          engine.drain(group);
+          dead = dead || engine.is_dead();
+        });
+        return group.any(dead);
       },
       until);
   Status status;

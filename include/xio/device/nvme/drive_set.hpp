@@ -86,6 +86,12 @@ class DriveSet {
   /// @param wave number of the calling wave, the same in all its lanes
   XIO_HOST_DEVICE DriveSet(const Set& set, uint32_t wave) : set_(set), lane_queue_(wave % set.queues_per_drive) {}
 
+  /// As Queue::deadline(), with the clock rate that the set's first queue holds.
+  /// @snippet drive_set.cpp deadline
+  XIO_DEVICE_INLINE Deadline deadline(Duration from_now) const {
+    return Queue<S, Policy>(*set_.queues).deadline(from_now);
+  }
+
   /// Submits one command per calling lane: read, write or another command that addresses blocks, with block addresses
   /// of the set. Lanes that use the same drive are submitted together.
   /// @param pages   a piece of a DriveRegion, or a page source with the addresses of the drive that the command is for
@@ -208,15 +214,28 @@ class DriveSet {
     return found;
   }
 
+  /// Waits until a notification has counted operations, as Queue::wait_count(): of any drives, whoever submitted them.
+  /// Takes completions of this wave's queue of each drive meanwhile; those of the others are left to their waves. Each
+  /// lane has its own arguments.
+  /// @return as of Queue::wait_count(); Status::broken: one of this wave's queues is
+  /// @snippet drive_set.cpp wait_count
+  template <class Used = Policy>
+  XIO_DEVICE Status wait_count(const Notification& counted, uint64_t count, Deadline until) {
+    static_assert(Used::notifications, "wait_count() needs a policy with Notify");
+    static_assert(Used::inbound_in_order,
+                  "data may arrive after its notification: wait for the token, which flushes inbound writes");
+    return by_queue<S>(set_.queues, [&]() XIO_INLINE_LAMBDA {
+      const Group<S> group = Group<S>::of_callers(0, set_.queues);
+      const auto on_each = [&](auto action) XIO_INLINE_LAMBDA { on_each_drive(action); };
+      return detail::wait_count(on_each, group, counted, count, until);
+    });
+  }
+
   /// Announces deferred submissions (Deferred policies), on this wave's queue of each drive; otherwise does nothing.
   /// @snippet drive_set.cpp ring
   XIO_DEVICE void ring() {
-    if constexpr (Policy::ringing == Ringing::deferred) {
-      for (uint32_t drive = 0; drive < set_.drives; ++drive) {
-        const Engine one(set_.queues[drive * set_.queues_per_drive + lane_queue_], 0);
-        one.ring(one.callers());
-      }
-    }
+    if constexpr (Policy::ringing == Ringing::deferred)
+      on_each_drive([](const Engine& one) { one.ring(one.callers()); });
   }
 
   /// Takes the available completions and records them, without waiting: of this wave's queue of each drive. Returns
@@ -226,13 +245,12 @@ class DriveSet {
   XIO_DEVICE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     uint32_t taken = 0;
-    for (uint32_t drive = 0; drive < set_.drives; ++drive) {
-      const Engine one(set_.queues[drive * set_.queues_per_drive + lane_queue_], 0);
+    on_each_drive([&](const Engine& one) {
       const Callers<S> group = one.callers();
       const uint32_t now = one.drain(group, options.telemetry());
       if (now == 0) protocol::help<false>(one, group);
       taken += now;
-    }
+    });
     return taken;
   }
 
@@ -246,6 +264,13 @@ class DriveSet {
 
   /// Of one queue: the lanes that use it are known here, and need not be looked for by a Queue.
   using Engine = QueueEngine<S, Policy, InMemory>;
+
+  /// Calls `action(engine)` for this wave's queue of each drive.
+  template <class Action>
+  XIO_DEVICE_INLINE void on_each_drive(Action action) const {
+    for (uint32_t drive = 0; drive < set_.drives; ++drive)
+      action(Engine(set_.queues[drive * set_.queues_per_drive + lane_queue_], 0));
+  }
 
   /// Calls `action(queue, lanes)` once per distinct queue, by exactly those participating lanes that use it.
   template <class Action>

@@ -232,7 +232,8 @@ class Queue {
     static_assert(Used::inbound_in_order,
                   "data may arrive after its notification: wait for the token, which flushes inbound writes");
     return in_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
-      return detail::wait_count(engine_, group, counted, count, until);
+      const auto on_each = [&](auto action) XIO_INLINE_LAMBDA { action(engine_); };
+      return detail::wait_count(on_each, group, counted, count, until);
     });
   }
 
