@@ -58,6 +58,75 @@ TEST_CASE("submit: a long command -> split, with one token for all parts") {
   run(Queue<Sharing::grid, Policy<Deferred<5>>>(two.handle()), 32);
 }
 
+TEST_CASE("keep: a long command of which parts fail -> ends with the last part, and the first failure", "[H16]") {
+  Rig rig(stepped());
+  rig.model.faults().reorder(5);
+  const auto fail = [&](uint64_t lba, uint16_t status) {
+    rig.model.faults().fail(Match().with_lba(lba, lba + 7), status);
+  };
+  fail(8 * 3, 0x281);
+  fail(8 * 47, 0x280);
+  const auto run = [&](auto view) {
+    // Three times as many parts as are in flight at once, too.
+    for (const uint32_t parts : {2u, 4u, 16u, 48u}) {
+      CAPTURE(parts);
+      xio::KeptResult kept{};
+      {
+        PausingWave wave([&](uint64_t) { rig.model.step(1); });
+        const Token token = view.submit(xio::nvme::read(0, 8 * parts - 3), ContiguousPages{rig.bus()}, soon(),
+                                        xio::Options().keep(kept));
+        REQUIRE(token.count == (parts < 16 ? parts : 16));
+        CHECK(kept.ended == 0);
+        while (!view.ended(token)) {
+          REQUIRE(kept.ended == 0);
+          rig.model.step(1);
+          view.drain();
+        }
+        CHECK(kept.ended == (xio::KeptResult::has_ended | (parts > 3 ? 0x281 : 0)));
+        CHECK(view.wait(token, soon()).is_ok() == (parts < 4));
+      }
+      CHECK(view.quiet(soon()).is_ok());
+    }
+  };
+  const NvmeQueue one = rig.queue(16, eight_blocks);
+  const NvmeQueue two = rig.queue(16, eight_blocks);
+  run(Queue<Sharing::thread, Policy<Notify>>(one.handle()));
+  run(Queue<Sharing::grid, Policy<Notify>>(two.handle()));
+}
+
+namespace {
+
+/// A long read per lane, of which a part fails on every third lane.
+template <Sharing S>
+void keep_long(const QueueHandle& handle, uint64_t bus, xio::KeptResult* kept) {
+  Queue<S, Policy<Notify>> view(handle);
+  const uint32_t lane = xio::arch::lane();
+  const uint64_t first = lane % 3 == 0 ? 8 * 2 : 8 * 4;
+  const Token token =
+      view.submit(xio::nvme::read(first, 8 * 5), ContiguousPages{bus}, soon(), xio::Options().keep(kept[lane]));
+  EXPECT(token.submitted());
+  const Status status = view.wait(token, soon());
+  EXPECT(code_of(status) == (lane % 3 == 0 ? 0x281 : 0));
+  const uint64_t word = xio::arch::load<xio::arch::Scope::system>(&kept[lane].ended);
+  EXPECT(word == (xio::KeptResult::has_ended | (lane % 3 == 0 ? 0x281 : 0)));
+}
+
+}  // namespace
+
+TEST_CASE("keep: long commands of a wave's lanes -> each has the failure of its own parts", "[H16]") {
+  const auto run = [](auto kernel) {
+    Rig rig;
+    rig.model.faults().reorder(5);
+    rig.model.faults().fail(Match().with_lba(8 * 3, 8 * 3), 0x281);
+    const NvmeQueue queue = rig.queue(16, eight_blocks);
+    xio::KeptResult kept[64]{};
+    REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 64), kernel, queue.handle(), rig.bus(),
+                                      static_cast<xio::KeptResult*>(kept)));
+  };
+  run(keep_long<Sharing::wave>);
+  run(keep_long<Sharing::grid>);
+}
+
 TEST_CASE("try_submit: a long command -> submitted whole or not at all") {
   Rig rig(stepped());
   const NvmeQueue queue = rig.queue(8, eight_blocks);

@@ -49,7 +49,8 @@ class Options {
   /// @snippet options.cpp notify
   XIO_HOST_DEVICE constexpr Options<true, Telemetry> notify(Notification* to) const { return {to, meter_}; }
   /// Stores the operation's status and result in `kept`, which the owner may read at any later time. It belongs to the
-  /// queue until the operation has ended. For a split command it receives the result of the part that ends last.
+  /// queue until the operation has ended: a split command when all its parts have. It then has the status of the part
+  /// that failed first, and the result of the one that ended last; if the queue refused some parts, it never ends.
   /// @snippet options.cpp keep
   XIO_HOST_DEVICE Options<true, Telemetry> keep(KeptResult& kept) const {
     const auto marked = reinterpret_cast<uint64_t>(&kept) | KeptResult::mark;

@@ -80,6 +80,39 @@ XIO_DEVICE_INLINE void notify_failures(Notification* target, uint32_t failures, 
   arch::wait_stores();
 }
 
+/// Words in which the parts of a split command account for themselves: KeptResult::result, until all have ended.
+struct KeptParts {
+  uint32_t status;  ///< status reported by the device for the part that failed first; 0: none has
+  uint32_t left;    ///< parts in flight, modulo 2^32; less until the last one is posted
+};
+XIO_DEVICE_INLINE KeptParts* parts_of(uint64_t notified) {
+  return reinterpret_cast<KeptParts*>(&reinterpret_cast<KeptResult*>(notified & ~uint64_t{15})->result);
+}
+
+/// What the part of a split command notifies, given what the command does.
+/// @param parts number of all parts for the last one; 0 for others
+XIO_DEVICE_INLINE Notification* of_part(Notification* notified, uint32_t parts) {
+  const auto address = reinterpret_cast<uint64_t>(notified);
+  if ((address & KeptResult::mark) == 0) return notified;
+  if (parts != 0) arch::fetch_add<arch::Scope::system>(&parts_of(address)->left, parts);
+  return reinterpret_cast<Notification*>(address | KeptResult::part);
+}
+
+/// Accounts for the end of a part. Returns whether it is the last one to end; then `status` is that of the command.
+XIO_DEVICE_INLINE bool end_part(uint64_t notified, uint64_t& status) {
+  constexpr arch::Scope scope = arch::Scope::system;
+  KeptParts* const parts = parts_of(notified);
+  uint32_t none = 0;
+  if (CompletionFormat::is_error(status))
+    arch::compare_exchange<scope>(&parts->status, none, static_cast<uint32_t>(status));
+  arch::wait_stores();  // who ends the command finds the failure
+  if (arch::fetch_add<scope>(&parts->left, ~0u) != 1) return false;
+  arch::order_loads<scope>();
+  const uint32_t first = arch::load<scope>(&parts->status);
+  if (first != 0) status = first;
+  return true;
+}
+
 /// Adds one operation, and a failure if `status` is not 0, to each lane's notification, merging lanes with the same
 /// target.
 template <Sharing S>
@@ -280,9 +313,11 @@ class TableSink {
   XIO_DEVICE_INLINE Notification* tell_kept() const {
     const uint64_t address = notified();
     if (XIO_LIKELY((address & 3) == 0)) return reinterpret_cast<Notification*>(address);
-    auto* const kept = reinterpret_cast<KeptResult*>(address - KeptResult::mark);
+    uint64_t status = status_ & ~seen_bit;
+    if (XIO_UNLIKELY((address & KeptResult::part) != 0) && !end_part(address, status)) return nullptr;
+    auto* const kept = reinterpret_cast<KeptResult*>(address & ~uint64_t{15});
     arch::store<arch::Scope::system>(&kept->result, result_);  // order: kept result before end
-    arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | (status_ & ~seen_bit));
+    arch::publish<arch::Scope::system>(&kept->ended, KeptResult::has_ended | status);
     return nullptr;
   }
 

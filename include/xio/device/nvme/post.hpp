@@ -64,6 +64,7 @@ XIO_DEVICE_INLINE Sqe build_entry(const Engine& engine, const Command& command, 
     const uint32_t rest = command.blocks() - first;
     piece = command.piece(first, rest < longest ? rest : longest);
     offset = uint64_t{first} << q.block_shift;
+    if constexpr (Engine::Policy::notifications) notified = of_part(notified, rest <= longest ? part + 1 : 0);
   }
   DataPointer data = Engine::Transport::no_data();
   if (has_data<Pages>(piece)) {
