@@ -108,6 +108,34 @@ XIO_KERNEL void count(nvme::DriveSetHandle set, Status* status, nvme::DriveRegio
   status[i] = token.token.submitted() ? waited : token.token.status;
 }
 
+XIO_KERNEL void batch(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion, uint64_t,
+                      const nvme::DrivePiece* pieces) {
+  const uint32_t i = mine().i;
+  const uint32_t wave = i / arch::wave_size();
+  const uint32_t count = arch::block_size() < arch::wave_size() ? arch::block_size() : arch::wave_size();
+  pieces += wave * count;
+  //! [submit_batch]
+  nvme::DriveSet<> drives(set, wave);
+  const Deadline until = drives.deadline(5_s);
+  nvme::DriveToken tokens[drive_count];  // one per drive; all lanes of the wave pass the same other arguments
+  (void)drives.submit_batch(nvme::Opcode::read, pieces, count, tokens, until);
+  status[i] = drives.wait_batch(tokens, until);  // tells of what was refused, too
+  //! [submit_batch]
+}
+
+XIO_KERNEL void transfer(nvme::DriveSetHandle set, Status* status, nvme::DriveRegion, uint64_t,
+                         const nvme::DrivePiece* pieces, Notification* progress) {
+  const uint32_t i = mine().i;
+  const uint32_t wave = i / arch::wave_size();
+  const uint32_t count = arch::block_size() < arch::wave_size() ? arch::block_size() : arch::wave_size();
+  pieces += wave * count;
+  progress += wave;
+  //! [transfer]
+  nvme::DriveSet<Sharing::grid, Policy<Notify>> drives(set, wave);
+  status[i] = drives.transfer(nvme::Opcode::read, pieces, count, drives.deadline(5_s), *progress);
+  //! [transfer]
+}
+
 void all() {
   //! [open_nvme_drives]
   const std::vector<host::OpenedNvme> opened = host::open_nvme_drives({"emulated", "emulated", "emulated"});
@@ -158,8 +186,15 @@ void all() {
   run("DriveRegion", read, set);
   run("test", test, set);
   run("wait_any", whichever, set);
-  const host::DmaBuffer ended = executor.share(one.allocate(sizeof(Notification)));
-  ended.as<Notification>()[0] = {};
+  const host::DmaBuffer ended = executor.share(one.allocate(65 * sizeof(Notification)));
+  std::memset(ended.data(), 0, ended.size());
+  const host::DmaBuffer list_of_pieces = executor.share(one.allocate(64 * sizeof(nvme::DrivePiece)));
+  auto* const pieces = list_of_pieces.as<nvme::DrivePiece>();
+  //! [DrivePiece]
+  for (uint64_t i = 0; i < 64; ++i) pieces[i] = {first + i, data.region().at(i * block_bytes, block_bytes)};
+  //! [DrivePiece]
+  run("submit_batch", batch, set, executor.address(pieces));
+  run("transfer", transfer, set, executor.address(pieces), executor.address(ended.as<Notification>() + 1));
   run("wait_count", count, set, executor.address(ended.as<Notification>()));
   run("ring", ring, set);  // the last one: all users of a queue must be Deferred, or none
 }

@@ -15,13 +15,12 @@ namespace protocol_tests {
 
 /// Controllers that share no memory: each lane's buffer is mapped on all of them.
 struct Drives {
-  Drives(uint32_t count, uint32_t queues_per_drive, uint32_t stripe_shift, size_t data_bytes)
+  Drives(uint32_t count, uint32_t queues_per_drive, uint32_t stripe_shift, size_t data_bytes, NvmeConfig config = {})
       : data(data_bytes + 4096) {
     auto* const begin =
         reinterpret_cast<unsigned char*>((reinterpret_cast<uintptr_t>(data.data()) + 4095) & ~uintptr_t{4095});
     bytes = begin;
     for (uint32_t i = 0; i < count; ++i) {
-      NvmeConfig config;
       config.namespaces[0].blocks = 4096;
       rigs.push_back(std::make_unique<Rig>(config, 4096));
       rigs.back()->model.faults().reorder(5);

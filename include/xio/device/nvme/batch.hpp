@@ -18,13 +18,26 @@ namespace detail {
 template <class Policy, class Operation>
 constexpr bool takes_batches = IsSame<Operation, Opcode>::value != Policy::key_values;
 
+/// Stores the entry of a piece, or none if not `storing`, and returns why the piece is refused.
+template <class Engine, Sharing S, class Operation, class Piece>
+XIO_DEVICE_INLINE Status post_piece(const Engine& engine, Group<S> group, bool storing, Operation operation,
+                                    const Piece& piece, uint64_t ticket, Notification* notification) {
+  const QueueHandle& q = engine.handle();
+  const CheckedPiece checked =
+      check_piece(q, operation, piece, Engine::Transport::template list<false>(engine, ticket, storing));
+  // Lanes without a piece have no ticket, and set no notification.
+  const uint32_t identifier = identify(engine, ticket, storing ? notification : nullptr);
+  const Sqe entry = encode(checked.command.nsid(q.nsid), identifier, checked.data);
+  store_entries(engine, group, group.members(storing), entry, ticket);
+  return checked.fault;
+}
+
 /// Stores and publishes the entries of a claim, one per piece. With `Check`, which is for queues that are not shared
 /// (their claims can be dropped before publication), a refused piece makes it publish nothing and return the reason.
 template <bool Check, class Engine, Sharing S, class Operation, class Piece>
 XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, protocol::Claim claim,
                                         Operation operation, const Piece* pieces, Notification* notification) {
   static_assert(!Check || !is_shared<S>, "a claim of a shared queue must be published");
-  const QueueHandle& q = engine.handle();
   const uint32_t lanes = group.lanes();
   Status fault;
   for (uint32_t base = 0; base < claim.count; base += lanes) {
@@ -33,13 +46,8 @@ XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, pr
     const uint64_t ticket = claim.first + mine;
     // Lanes without a piece process the first one too.
     const Piece piece = pieces[storing ? mine : 0];
-    const CheckedPiece checked =
-        check_piece(q, operation, piece, Engine::Transport::template list<false>(engine, ticket, storing));
-    // Lanes without a piece have no ticket, and set no notification.
-    const uint32_t identifier = identify(engine, ticket, storing ? notification : nullptr);
-    const Sqe entry = encode(checked.command.nsid(q.nsid), identifier, checked.data);
-    if (Check && storing && fault.is_ok()) fault = checked.fault;
-    store_entries(engine, group, group.members(storing), entry, ticket);
+    const Status refused = post_piece(engine, group, storing, operation, piece, ticket, notification);
+    if (Check && storing && fault.is_ok()) fault = refused;
   }
   if constexpr (Check) {
     fault = protocol::first_fault(group, fault);

@@ -4,6 +4,7 @@
 /// @file
 /// @brief Many drives as one address space: a block address selects a drive, one of its queues and an LBA.
 
+#include <xio/device/nvme/drive_batch.hpp>
 #include <xio/device/nvme/queue.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -11,66 +12,6 @@ XIO_NAMESPACE_BEGIN
 namespace nvme {
 /// @addtogroup kernel_nvme
 /// @{
-
-/// Location of a block of a DriveSet.
-struct DriveAddress {
-  uint32_t drive;
-  uint64_t lba;
-};
-
-/// A token and the queue that it belongs to.
-struct DriveToken {
-  Token token;
-  uint32_t queue = 0;  ///< index in DriveSetHandle::queues
-};
-
-/// Stripes blocks over drives of equal capacity, each with one or more queues. Trivially copyable.
-/// @snippet drive_set.cpp DriveSetHandle
-struct DriveSetHandle {
-  const QueueHandle* queues;  ///< `drives * queues_per_drive` handles, all queues of drive 0 first
-  uint32_t drives;
-  uint32_t queues_per_drive;
-  uint32_t stripe_shift;  ///< log2 of the blocks in a stripe; a transfer must not cross the end of its stripe
-
-  /// Location of `block`: stripe `n` lies on drive `n mod drives`.
-  /// @snippet drive_set.cpp locate
-  XIO_HOST_DEVICE constexpr DriveAddress locate(uint64_t block) const {
-    const uint64_t stripe = block >> stripe_shift;
-    const uint64_t inside = block & ((uint64_t{1} << stripe_shift) - 1);
-    return {static_cast<uint32_t>(stripe % drives), (stripe / drives) << stripe_shift | inside};
-  }
-
-  /// Whether `blocks` blocks from `block` lie in one stripe.
-  /// @snippet drive_set.cpp locate
-  XIO_HOST_DEVICE constexpr bool in_one_stripe(uint64_t block, uint32_t blocks) const {
-    return blocks != 0 && (block & ((uint64_t{1} << stripe_shift) - 1)) + blocks <= uint64_t{1} << stripe_shift;
-  }
-};
-
-/// A piece of a DriveRegion; on(drive) is that of one drive.
-struct DriveSpan {
-  const uint64_t* bases;
-  uint64_t offset;
-  uint32_t length;  ///< bytes
-  Reach reach = {};
-  Memory memory = Memory::host;
-
-  XIO_DEVICE_INLINE RegionSpan on(uint32_t drive) const { return {bases[drive] + offset, length, 0, reach, memory}; }
-};
-
-/// Memory that every drive of a set can access, at an address of its own. Made by the host
-/// (host::DriveBuffer::region()), passed to kernels by value.
-/// @snippet drive_set.cpp DriveRegion
-struct DriveRegion {
-  const uint64_t* bases;  ///< bus address for each drive, in memory that the kernel reads
-  uint64_t length;        ///< bytes
-  Memory memory = Memory::host;
-
-  /// As Region::at().
-  XIO_HOST_DEVICE constexpr DriveSpan at(uint64_t offset, uint32_t bytes) const {
-    return {bases, offset, bytes, xio::reach(offset, bytes, length), memory};
-  }
-};
 
 /// Submits commands over a DriveSetHandle. The wave's number selects the queue of each drive, so that the lanes of a
 /// wave that use one drive share one queue and submit together.
@@ -143,6 +84,54 @@ class DriveSet {
   XIO_DEVICE DriveToken write(uint64_t lba, const DriveSpan& from, Until until,
                               const CallOptions& options = CallOptions()) {
     return submit(nvme::write(lba, from.length >> set_.queues->block_shift), from, until, options);
+  }
+
+  /// Submits `count` pieces together: those of each drive with one claim, one release and one doorbell.
+  ///
+  /// All lanes of the wave pass the same arguments, as of Queue::submit_batch(). The lanes look at each piece twice for
+  /// each drive, once to count and once to fill, and once to check it: `(2 * drives + 1) * count / lanes` looks of each
+  /// lane, and no memory to sort them. Nothing is submitted if a piece is refused, or if more lie on one drive than its
+  /// queue's depth (Status::invalid_argument).
+  /// @param tokens one per drive, in memory of the calling lane: of that drive's pieces, in the order of the list; of
+  ///               drives without any, it denotes no operation. wait_batch() waits for all of them
+  /// @param until a Deadline; with Now{} a drive's pieces are refused with Status::would_block unless all of them fit
+  /// @return Status::ok: all pieces are submitted. Otherwise the first reason; the other drives'
+  ///         pieces are submitted all the same
+  /// @snippet drive_set.cpp submit_batch
+  template <class Until, class CallOptions = NoOptions>
+  XIO_DEVICE Status submit_batch(Opcode operation, const DrivePiece* pieces, uint32_t count, DriveToken* tokens,
+                                 Until until, const CallOptions& options = CallOptions()) {
+    static_assert(Policy::notifications || !CallOptions::notifies, "notify() needs a policy with Notify");
+    static_assert(Policy::inbound_in_order || !CallOptions::notifies,
+                  "data may arrive after its notification: wait for the token, which flushes inbound writes");
+    return in_whole_group([&](Group<S> group) XIO_INLINE_LAMBDA {
+      return detail::submit_over(queues(), group, operation, pieces, count, tokens, until, options.notified());
+    });
+  }
+
+  /// Waits for a batch that the whole wave submitted, each lane for its share of each drive's pieces. All lanes return
+  /// the same status: the first error in the order of the drives, a refusal included, else Status::ok.
+  /// @snippet drive_set.cpp submit_batch
+  XIO_DEVICE Status wait_batch(const DriveToken* tokens, Deadline until) {
+    return in_whole_group([&](Group<S> group)
+                              XIO_INLINE_LAMBDA { return detail::wait_over(queues(), group, tokens, until); });
+  }
+
+  /// Moves any number of pieces over the set and waits for all of them, as Queue::transfer(); all lanes of the wave
+  /// pass the same arguments.
+  ///
+  /// The pieces are submitted in the order of the list, a quarter of a queue's depth at a time, at the cost of
+  /// submit_batch(): all drives are busy if neighbours in the list lie on different ones.
+  /// @param progress as of Queue::transfer(): it counts the pieces of all drives
+  /// @return as of Queue::transfer(). Status::broken: one of this wave's queues is
+  /// @snippet drive_set.cpp transfer
+  template <class Used = Policy>
+  XIO_DEVICE Status transfer(Opcode operation, const DrivePiece* pieces, uint32_t count, Deadline until,
+                             Notification& progress) {
+    static_assert(Used::notifications, "transfer() needs a policy with Notify");
+    return in_whole_group([&](Group<S> group) XIO_INLINE_LAMBDA {
+      return detail::transfer_over(queues(), group, operation, pieces, count, until, progress);
+    });
   }
 
   /// Waits for the token of each calling lane.
@@ -226,7 +215,7 @@ class DriveSet {
                   "data may arrive after its notification: wait for the token, which flushes inbound writes");
     return by_queue<S>(set_.queues, [&]() XIO_INLINE_LAMBDA {
       const Group<S> group = Group<S>::of_callers(0, set_.queues);
-      const auto on_each = [&](auto action) XIO_INLINE_LAMBDA { on_each_drive(action); };
+      const auto on_each = [&](auto action) XIO_INLINE_LAMBDA { queues().on_each(action); };
       return detail::wait_count(on_each, group, counted, count, until);
     });
   }
@@ -235,7 +224,7 @@ class DriveSet {
   /// @snippet drive_set.cpp ring
   XIO_DEVICE void ring() {
     if constexpr (Policy::ringing == Ringing::deferred)
-      on_each_drive([](const Engine& one) { one.ring(one.callers()); });
+      queues().on_each([](const Engine& one) { one.ring(one.callers()); });
   }
 
   /// Takes the available completions and records them, without waiting: of this wave's queue of each drive. Returns
@@ -245,7 +234,7 @@ class DriveSet {
   XIO_DEVICE uint32_t drain(const CallOptions& options = CallOptions()) {
     static_assert(!CallOptions::notifies, "notify() and keep() are for submissions");
     uint32_t taken = 0;
-    on_each_drive([&](const Engine& one) {
+    queues().on_each([&](const Engine& one) {
       const Callers<S> group = one.callers();
       const uint32_t now = one.drain(group, options.telemetry());
       if (now == 0) protocol::help<false>(one, group);
@@ -265,11 +254,14 @@ class DriveSet {
   /// Of one queue: the lanes that use it are known here, and need not be looked for by a Queue.
   using Engine = QueueEngine<S, Policy, InMemory>;
 
-  /// Calls `action(engine)` for this wave's queue of each drive.
-  template <class Action>
-  XIO_DEVICE_INLINE void on_each_drive(Action action) const {
-    for (uint32_t drive = 0; drive < set_.drives; ++drive)
-      action(Engine(set_.queues[drive * set_.queues_per_drive + lane_queue_], 0));
+  /// This wave's queue of each drive.
+  XIO_DEVICE_INLINE detail::QueuesOfWave<Engine, Set> queues() const { return {set_, lane_queue_}; }
+
+  /// Returns `call(group)`, where `group` are all lanes of the wave that use this set: of a call that acts once for
+  /// them.
+  template <class Call>
+  XIO_DEVICE_INLINE auto in_whole_group(Call call) const {
+    return by_queue<S>(set_.queues, [&]() XIO_INLINE_LAMBDA { return call(Group<S>::of_all(0, set_.queues)); });
   }
 
   /// Calls `action(queue, lanes)` once per distinct queue, by exactly those participating lanes that use it.
