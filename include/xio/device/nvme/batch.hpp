@@ -18,6 +18,16 @@ namespace detail {
 template <class Policy, class Operation>
 constexpr bool takes_batches = IsSame<Operation, Opcode>::value != Policy::key_values;
 
+/// The pieces from number `first` on.
+template <class Piece>
+XIO_DEVICE_INLINE Piece* pieces_from(Piece* pieces, uint32_t first) {
+  return pieces + first;
+}
+template <class Pieces>
+XIO_DEVICE_INLINE auto pieces_from(const Pieces& pieces, uint32_t first) {
+  return [=](uint32_t i) XIO_INLINE_LAMBDA { return pieces(first + i); };
+}
+
 /// Stores the entry of a piece, or none if not `storing`, and returns why the piece is refused.
 template <class Engine, Sharing S, class Operation, class Piece>
 XIO_DEVICE_INLINE Status post_piece(const Engine& engine, Group<S> group, bool storing, Operation operation,
@@ -34,9 +44,9 @@ XIO_DEVICE_INLINE Status post_piece(const Engine& engine, Group<S> group, bool s
 
 /// Stores and publishes the entries of a claim, one per piece. With `Check`, which is for queues that are not shared
 /// (their claims can be dropped before publication), a refused piece makes it publish nothing and return the reason.
-template <bool Check, class Engine, Sharing S, class Operation, class Piece>
+template <bool Check, class Engine, Sharing S, class Operation, class Pieces>
 XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, protocol::Claim claim,
-                                        Operation operation, const Piece* pieces, Notification* notification) {
+                                        Operation operation, Pieces pieces, Notification* notification) {
   static_assert(!Check || !is_shared<S>, "a claim of a shared queue must be published");
   const uint32_t lanes = group.lanes();
   Status fault;
@@ -45,7 +55,7 @@ XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, pr
     const bool storing = mine < claim.count;
     const uint64_t ticket = claim.first + mine;
     // Lanes without a piece process the first one too.
-    const Piece piece = pieces[storing ? mine : 0];
+    const auto piece = piece_at(pieces, storing ? mine : 0);
     const Status refused = post_piece(engine, group, storing, operation, piece, ticket, notification);
     if (Check && storing && fault.is_ok()) fault = refused;
   }
@@ -58,8 +68,8 @@ XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, pr
 }
 
 /// Queue::submit_batch().
-template <class Engine, Sharing S, class Operation, class Piece, class Until>
-XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Operation operation, const Piece* pieces,
+template <class Engine, Sharing S, class Operation, class Pieces, class Until>
+XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Operation operation, Pieces pieces,
                                      uint32_t count, Until until, Notification* notification) {
   constexpr bool checks = Engine::Policy::argument_checks;
   // check: command set, of pieces
@@ -89,8 +99,8 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opera
 }
 
 /// Queue::transfer().
-template <class Engine, Sharing S, class Operation, class Piece>
-XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Operation operation, const Piece* pieces,
+template <class Engine, Sharing S, class Operation, class Pieces>
+XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Operation operation, Pieces pieces,
                                   uint32_t count, Deadline until, Notification& progress) {
   // check: command set, of a transfer
   if (!takes_batches<typename Engine::Policy, Operation>) return Status::unsupported;
@@ -113,7 +123,7 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Operatio
     const protocol::Claim claim = protocol::claim_until(engine, group, protocol::begin_claim(engine), most,
                                                         most < quarter ? most : quarter, until);
     if (claim.count == 0) return engine.template refusal<Deadline>(group);
-    (void)publish_pieces<false>(engine, group, claim, operation, pieces + done, &progress);
+    (void)publish_pieces<false>(engine, group, claim, operation, pieces_from(pieces, done), &progress);
     done += claim.count;
   }
   engine.ring(group);

@@ -126,16 +126,26 @@ XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operatio
   return checked;
 }
 
+/// Piece number `i` of a batch: of a list, or made by a callable.
+template <class Piece>
+XIO_DEVICE_INLINE const Piece& piece_at(const Piece* pieces, uint32_t i) {
+  return pieces[i];
+}
+template <class Pieces>
+XIO_DEVICE_INLINE auto piece_at(const Pieces& pieces, uint32_t i) -> decltype(pieces(i)) {
+  return pieces(i);
+}
+
 /// check_piece() of a batch, shared among the lanes of `group`. Pieces of other types bring a check_piece() of theirs.
-template <class Engine, Sharing S, class Operation, class Piece>
-XIO_DEVICE Status check_pieces(const Engine& engine, Group<S> group, Operation operation, const Piece* pieces,
+template <class Engine, Sharing S, class Operation, class Pieces>
+XIO_DEVICE Status check_pieces(const Engine& engine, Group<S> group, Operation operation, Pieces pieces,
                                uint32_t count) {
   const QueueHandle& q = engine.handle();
   const auto list = Engine::Transport::rehearsed(q, q.list_bytes);
   const uint32_t lanes = group.lanes();
   Status fault;
   for (uint32_t i = group.rank(); i < count && fault.is_ok(); i += lanes) {
-    fault = check_piece(q, operation, pieces[i], list).fault;
+    fault = check_piece(q, operation, piece_at(pieces, i), list).fault;
   }
   return protocol::first_fault(group, fault);
 }

@@ -123,13 +123,16 @@ class Queue {
   /// All lanes of the group pass the same arguments; if they differ in `operation` or `count`, the batch is refused
   /// with Status::invalid_argument. The token is identical in all lanes and denotes the whole batch; wait for it with
   /// wait_batch().
+  /// @param pieces a list, `const Piece*`, or a callable, copied: `pieces(i)` returns Piece number `i` < `count`, in
+  /// any
+  ///               lane, in any order and several times
   /// @param count 1 to the queue's depth; transfer() accepts any number.
   /// @param until a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a whole
   /// @param options notification: each piece counts; a KeptResult receives the result of the piece that ends last
   ///
   /// @snippet nvme.cpp submit_batch
-  template <class Until, class CallOptions = NoOptions>
-  XIO_DEVICE Token submit_batch(Opcode operation, const Piece* pieces, uint32_t count, Until until,
+  template <class Pieces, class Until, class CallOptions = NoOptions>
+  XIO_DEVICE Token submit_batch(Opcode operation, Pieces pieces, uint32_t count, Until until,
                                 const CallOptions& options = CallOptions()) {
     static_assert(Policy::notifications || !CallOptions::notifies, "notify() needs a policy with Notify");
     static_assert(Policy::inbound_in_order || !CallOptions::notifies,
@@ -150,9 +153,8 @@ class Queue {
   ///         and not by errors() and quiet().
   ///
   /// @snippet nvme.cpp transfer
-  template <class Used = Policy>
-  XIO_DEVICE Status transfer(Opcode operation, const Piece* pieces, uint32_t count, Deadline until,
-                             Notification& progress) {
+  template <class Pieces, class Used = Policy>
+  XIO_DEVICE Status transfer(Opcode operation, Pieces pieces, uint32_t count, Deadline until, Notification& progress) {
     static_assert(Used::notifications, "transfer() needs a policy with Notify");
     return in_whole_groups(engine_, [&](const Callers<S>& group) XIO_INLINE_LAMBDA {
       return detail::transfer(engine_, group, operation, pieces, count, until, progress);
