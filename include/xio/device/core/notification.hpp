@@ -30,8 +30,8 @@ struct alignas(16) KeptResult {
   static constexpr uint64_t part = 4;  // marks it, too, for one of several parts
   static constexpr uint64_t has_ended = uint64_t{1} << 63;
 
-  uint64_t
-      ended;  ///< 0, or has_ended | status reported by the device, of a split command for the first part that failed
+  /// 0, or has_ended | status reported by the device; of a split command, for the first part that failed.
+  uint64_t ended;
   uint64_t result;  ///< command specific result (NVMe: CQE dwords 0 and 1); valid once `ended` is not 0
 };
 
