@@ -4,7 +4,7 @@
 uses each layer as soon as it is there; the CPU compares every page.
 
 IMAGE is the code object of page_in.hip. Pages go to the cache whole (PRPs), or with --sgl their keys and values to
-different halves of it. With several drives their transports must map memory: QEMU's cannot."""
+different halves of it."""
 import argparse
 import ctypes
 import pathlib

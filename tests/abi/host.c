@@ -89,10 +89,13 @@ static void by_set(const xio_gpu* gpu) {
   xio_buffer* one = NULL;
   xio_queue* queue = NULL;
   const xio_drive* mixed[2];
+  const char* const specs[3] = {"emulated:size=8M", "emulated:size=8M", "nonsense"};
   unsigned char* bytes;
   unsigned i;
-  for (i = 0; i < 2; ++i)
-    expect(xio_drive_open("emulated:size=8M", gpu, &drives[i]) == XIO_HOST_OK, "a drive of a set");
+  refused(xio_drives_open(specs + 1, 2, gpu, drives), "describes no NVMe controller");
+  expect(drives[0] == NULL && drives[1] == NULL, "no drive is opened where one cannot be");
+  refused(xio_drives_open(NULL, 2, gpu, drives), "null pointer");
+  expect(xio_drives_open(specs, 2, gpu, drives) == XIO_HOST_OK, "the drives of a set");
   expect(xio_drive_open("emulated:size=8M", NULL, &of_cpu) == XIO_HOST_OK, "a drive of the CPU");
   mixed[0] = drives[0];
   mixed[1] = of_cpu;
@@ -109,6 +112,12 @@ static void by_set(const xio_gpu* gpu) {
   expect(xio_drive_set_blocks(set) == 2 * 8 * 1024 * 1024 / BLOCK && xio_drive_set_block_bytes(set) == BLOCK,
          "its size");
   expect(xio_drive_set_address(set) != 0 && xio_buffer_region(data) != 0, "what kernels take");
+  expect(xio_drive_set_queue(set, 1, 1) > xio_drive_set_queue(set, 1, 0) &&
+             xio_drive_set_queue(set, 1, 0) > xio_drive_set_queue(set, 0, 1),
+         "the queues of each drive");
+  expect(xio_drive_set_queue(set, 2, 0) == 0 && xio_drive_set_queue(set, 0, 2) == 0, "and no others");
+  expect(xio_buffer_bus_of(data, 0) == xio_buffer_bus(data) && xio_buffer_bus_of(data, 1) != 0, "its buses");
+  expect(xio_buffer_bus_of(data, 2) == 0 && xio_buffer_bus_of(one, 0) == 0, "and no others");
   expect(xio_drive_set_write(set, 0, 32, data, 0, 10000) == XIO_HOST_OK, "blocks of the set are written");
   expect(xio_drive_set_flush(set, 10000) == XIO_HOST_OK, "and made durable");
   expect(xio_queue_read(queue, 8, 8, one, 0, 10000) == XIO_HOST_OK, "a stripe is read");

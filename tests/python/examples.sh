@@ -22,18 +22,21 @@ must_fail() {
 }
 page_in() { run page_in.py "$kernels/page_in.gfx942.co" --fill "$@"; }
 four=(emulated:size=8M emulated:size=8M emulated:size=8M emulated:size=8M)
+qemus=(qemu:size=8M qemu:size=8M qemu:size=8M qemu:size=8M)
 
 XIO_SLAB_KERNELS=$kernels/slab.gfx942.co run ../../tests/python/lmcache_slab.py "$examples"
 run gather.py qemu:image=disk.img "$kernels/gather.gfx942.co"
 if [ "$how" = small ]; then
   page_in --pages 640 --layers 8 "${four[@]}"
   page_in --pages 320 --layers 8 --sgl qemu:image=disk.img
+  page_in --pages 320 --layers 8 "${qemus[@]}"
 else
   for bytes in 8192 16384 65536; do
     for sgl in "" --sgl; do
       page_in --page-bytes $bytes $sgl emulated:size=64M
       page_in --page-bytes $bytes $sgl "${four[@]}"
       page_in --page-bytes $bytes $sgl --pages 400 qemu:image=disk.img
+      page_in --page-bytes $bytes $sgl --pages 400 "${qemus[@]}"
     done
   done
 fi

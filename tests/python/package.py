@@ -187,15 +187,34 @@ class Emulated(unittest.TestCase):
             self.raises("error", "not of this set", drives.read, 0, drives.drives[0].buffer(512))
             self.raises("error", "of another drive", drives.drives[0].read, 0, back)
             self.assertEqual(drives.drives[0].buffer(512).region, 0)
+            self.assertNotEqual(drives.queue(0).address, drives.queue(2).address)
+            self.assertEqual(out.bus_of(0), out.bus)
+            self.assertRaisesRegex(IndexError, "no queue 0 of a drive 3", drives.queue, 3)
+            self.assertRaisesRegex(IndexError, "no queue 1 of a drive 0", drives.queue, 0, 1)
+            self.assertRaisesRegex(IndexError, "has a drive 3", out.bus_of, 3)
+            self.assertRaisesRegex(IndexError, "no buffer of a set", drives.drives[0].buffer(512).bus_of, 0)
         self.assertRaisesRegex(ValueError, "this DriveSet is closed", drives.read, 0, back)
         self.assertEqual(bytes(back.memory), bytes(out.memory[512:]))
         self.raises("error", "blocks of one size", xio.DriveSet, ["emulated:lba=4096", "emulated"])
         self.raises("error", "at least one drive", xio.DriveSet, [])
+        self.raises("error", "describes no NVMe controller", xio.DriveSet, ["emulated", "nonsense"])
         self.raises("error", "stripe_blocks = 3", xio.DriveSet, ["emulated"], stripe_blocks=3)
         with xio.DriveSet(["emulated:size=8M", "emulated:size=8M,fail=read-281"]) as drives:
             buffer = drives.buffer(8192)
             drives.read(0, buffer, 8)
             self.raises("read_error", "unrecovered read error", drives.read, 0, buffer)
+
+    def test_set_of_qemu(self):
+        """QEMU's drives are opened together: with one memory."""
+        with xio.DriveSet(["qemu:size=8M"] * 2, stripe_blocks=4) as drives:
+            out, back = drives.buffer(24 * 512), drives.buffer(24 * 512)
+            out.memory[:] = random.Random(5).randbytes(out.nbytes)
+            drives.write(2, out)
+            drives.read(2, back)
+            self.assertEqual(bytes(back.memory), bytes(out.memory))
+            with drives.drives[1].buffer(4 * 512) as one:
+                drives.drives[1].read(0, one)
+                self.assertEqual(bytes(one.memory), bytes(out.memory[2 * 512:6 * 512]))
 
     def test_without_numpy(self):
         lines = ("import sys; sys.modules['numpy'] = None\nimport xio\n"
@@ -251,6 +270,25 @@ class Kernels(Emulated):
         work.close()
         self.assertFalse(any(one() for one in needs))
         self.assertRaisesRegex(ValueError, "this Work is closed", work.wait)
+
+    def test_set_of_qemu(self):
+        """A kernel in C uses each drive's own queue."""
+        gpu = xio.Gpu()
+        kernel = xio.Kernel(pathlib.Path(KERNELS).read_bytes(), "write_and_read", self.TYPES, gpu)
+        with xio.DriveSet(["qemu:size=8M"] * 2, gpu, depth=64, queues_per_drive=2) as drives:
+            data, statuses = drives.buffer(128 * 512), drives.buffer(64 * 4)
+            for number in range(2):
+                data.memory[:64 * 512] = random.Random(number).randbytes(64 * 512)
+                statuses.numpy()[:] = 255
+                with drives.queue(number, 1) as queue:
+                    kernel(1, 64, queue, data.bus_of(number), statuses, timeout=60)
+                self.assertRaisesRegex(ValueError, "this DriveQueue is closed", lambda queue: queue.address, queue)
+                xio.check(statuses.numpy("uint32"))
+                self.assertEqual(bytes(data.memory[64 * 512:]), bytes(data.memory[:64 * 512]))
+            for number, drive in enumerate(drives.drives):
+                with drive.buffer(64 * 512) as one:
+                    drive.read(0, one)
+                    self.assertEqual(bytes(one.memory), random.Random(number).randbytes(64 * 512))
 
     def test_errors(self):
         image = pathlib.Path(KERNELS).read_bytes()

@@ -8,8 +8,8 @@
 from ._drive import Buffer, Drive, Gpu, Namespace, Queue, check
 from ._kernel import Kernel, Work, bitcode
 from ._library import Error, status_name, status_text
-from ._set import DriveSet
+from ._set import DriveQueue, DriveSet
 
-__all__ = ["Buffer", "Drive", "DriveSet", "Error", "Gpu", "Kernel", "Namespace", "Queue", "Work", "bitcode", "check",
-           "status_name", "status_text"]
+__all__ = ["Buffer", "Drive", "DriveQueue", "DriveSet", "Error", "Gpu", "Kernel", "Namespace", "Queue", "Work",
+           "bitcode", "check", "status_name", "status_text"]
 __version__ = "0.2.0"

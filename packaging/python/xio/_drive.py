@@ -86,6 +86,13 @@ class Buffer(Owner):
         """Of a buffer of a DriveSet: the address of its nvme::DriveRegion, for kernels; else 0."""
         return call("buffer_region", self._place())
 
+    def bus_of(self, drive: int) -> int:
+        """Of a buffer of a DriveSet: the address for one of its drives, for calls on DriveSet.queue() of that drive."""
+        bus = call("buffer_bus_of", self._place(), drive)
+        if bus == 0:
+            raise IndexError(f"no buffer of a set that has a drive {drive}")
+        return bus
+
     def data_ptr(self) -> int:
         """`address`, by the name that tensors have for it."""
         return self.address
@@ -169,9 +176,8 @@ class Drive(Owner):
     is closed.
     """
 
-    def __init__(self, spec: str, gpu: typing.Optional[Gpu] = None):
-        of_gpu = None if gpu is None else gpu._place()
-        super().__init__(Native("drive", "drive_open", spec.encode(), of_gpu))
+    def __init__(self, spec: str, gpu: typing.Optional[Gpu] = None, *, _native: typing.Optional[Native] = None):
+        super().__init__(_native or Native("drive", "drive_open", spec.encode(), gpu and gpu._place()))
         self.spec = spec
         self.gpu = gpu
         self._own = {}
@@ -268,6 +274,14 @@ class Drive(Owner):
     def flush(self, nsid: int = 0, timeout: float = 30.0) -> None:
         """Queue.flush() by a queue of the drive's own."""
         self._by_cpu(nsid, lambda queue: queue.flush(timeout))
+
+
+def open_drives(specs: typing.Sequence[str], gpu: typing.Optional[Gpu]) -> typing.Tuple[Drive, ...]:
+    """Opens the drives of a set, all or none. QEMU's get one memory."""
+    texts = (ctypes.c_char_p * len(specs))(*(spec.encode() for spec in specs))
+    places = (ctypes.c_void_p * len(specs))()
+    call("drives_open", texts, len(specs), gpu and gpu._place(), places)
+    return tuple(Drive(spec, gpu, _native=Native.kept("drive", place)) for spec, place in zip(specs, places))
 
 
 def check(statuses: typing.Iterable[int]) -> None:

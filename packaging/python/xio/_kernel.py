@@ -8,7 +8,7 @@ import typing
 
 from ._drive import Buffer, Gpu, Queue
 from ._library import Error, Native, Owner, call
-from ._set import DriveSet
+from ._set import DriveQueue, DriveSet
 
 _SLICE = 0.1  # seconds between two looks for Ctrl-C
 
@@ -25,7 +25,7 @@ def bitcode(target: str) -> pathlib.Path:
 
 def _as_argument(value, kind):
     """A ctypes value for an argument, of type `kind` if that is given."""
-    if isinstance(value, (Queue, DriveSet, Buffer)):
+    if isinstance(value, (Queue, DriveQueue, DriveSet, Buffer)):
         value = value.address
     elif value is None:
         value = 0
@@ -86,8 +86,8 @@ class Kernel(Owner):
     def launch(self, blocks: int, threads: int, *arguments: typing.Any, lds: int = 0) -> Work:
         """Launches `blocks` blocks of `threads` threads, with `lds` bytes of dynamic LDS or shared memory each.
 
-        Arguments: a Queue, a DriveSet, a Buffer (their addresses), an int (any integer type, or an address), None, and values of
-        ctypes and NumPy. Waves may wait for each other only if all blocks run at once, which is not checked.
+        Arguments: a Queue, DriveQueue, DriveSet or Buffer (their addresses), an int (any integer type, or an address),
+        None, and values of ctypes and NumPy. Waves may wait for each other only if all blocks run at once, which is not checked.
         """
         table, _ = self._table(arguments)
         needs = [one._native for one in arguments if isinstance(one, Owner)]

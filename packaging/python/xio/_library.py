@@ -5,7 +5,7 @@ import os
 import pathlib
 import weakref
 
-_VERSION = 3  # XIO_HOST_VERSION of the header from which the table below is taken
+_VERSION = 4  # XIO_HOST_VERSION of the header from which the table below is taken
 
 _pointer, _to, _text = ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p
 _int, _u32, _u64, _size = ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
@@ -30,6 +30,7 @@ CALLS = {
     "gpu_target": (_text, [_pointer]),
     "gpu_wave_size": (_u32, [_pointer]),
     "drive_open": (_int, [_text, _pointer, _to]),
+    "drives_open": (_int, [ctypes.POINTER(_text), _u32, _pointer, _to]),
     "drive_close": (None, [_pointer]),
     "drive_describe": (_int, [_pointer, _u32, ctypes.POINTER(DriveInfo)]),
     "drive_may_write": (_int, [_pointer, _u32]),
@@ -49,9 +50,11 @@ CALLS = {
     "buffer_bus": (_u64, [_pointer]),
     "buffer_bytes": (_size, [_pointer]),
     "buffer_region": (_u64, [_pointer]),
+    "buffer_bus_of": (_u64, [_pointer, _u32]),
     "drive_set_create": (_int, [_to, _u32, _u32, _u32, _u32, _to]),
     "drive_set_close": (None, [_pointer]),
     "drive_set_address": (_u64, [_pointer]),
+    "drive_set_queue": (_u64, [_pointer, _u32, _u32]),
     "drive_set_blocks": (_u64, [_pointer]),
     "drive_set_block_bytes": (_u32, [_pointer]),
     "drive_set_buffer": (_int, [_pointer, _size, _to]),
@@ -135,7 +138,17 @@ class Native:
     def __init__(self, kind, create, *arguments, needs=()):
         place = ctypes.c_void_p()
         call(create, *arguments, ctypes.byref(place))
-        self.place = place.value
+        self._keep(kind, place.value, needs)
+
+    @classmethod
+    def kept(cls, kind, place):
+        """What a call has created beside others."""
+        native = cls.__new__(cls)
+        native._keep(kind, place, ())
+        return native
+
+    def _keep(self, kind, place, needs):
+        self.place = place
         self.needs = needs
         # Also at the end of the interpreter, and there in the reverse order.
         weakref.finalize(self, getattr(_library, f"xio_{kind}_close"), self.place)

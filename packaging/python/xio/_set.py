@@ -3,8 +3,23 @@
 import ctypes
 import typing
 
-from ._drive import Buffer, Drive, Gpu, milliseconds, move
+from ._drive import Buffer, Gpu, milliseconds, move, open_drives
 from ._library import Native, Owner, call
+
+
+class DriveQueue(Owner):
+    """A queue of one drive of a set, from DriveSet.queue(), which it keeps. Kernels take it as they take a Queue."""
+
+    def __init__(self, native: Native, drive: int, number: int):
+        super().__init__(native)
+        self._which = (drive, number)
+        if self.address == 0:
+            raise IndexError(f"the set has no queue {number} of a drive {drive}")
+
+    @property
+    def address(self) -> int:
+        """The argument `queue` of the calls in kernels."""
+        return call("drive_set_queue", self._place(), *self._which)
 
 
 class DriveSet(Owner):
@@ -12,16 +27,15 @@ class DriveSet(Owner):
 
     `specs` are those of Drive. `stripe_blocks` is a power of two; `depth` are the commands in flight at most of each
     queue, 0: 64; waves with different numbers use different ones of `queues_per_drive`. Kernels in C++ take the set as
-    an address, of an nvme::DriveSetHandle, and `region` of a buffer, of an nvme::DriveRegion.
-
-    Buffers need transports that map memory: QEMU's cannot, but alone.
+    an address, of an nvme::DriveSetHandle, and `region` of a buffer, of an nvme::DriveRegion. Others take queue() of each
+    drive, and bus_of() of a buffer.
     """
 
     def __init__(self, specs: typing.Sequence[str], gpu: typing.Optional[Gpu] = None, stripe_blocks: int = 8,
                  depth: int = 0, queues_per_drive: int = 1):
         if isinstance(specs, str):
             raise TypeError("a list of specs, one for each drive")
-        self.drives = tuple(Drive(spec, gpu) for spec in specs)  #: to ask how they are
+        self.drives = open_drives(specs, gpu)  #: to ask how they are
         places = (ctypes.c_void_p * len(self.drives))(*(drive._place() for drive in self.drives))
         super().__init__(Native("drive_set", "drive_set_create", places, len(self.drives), depth, queues_per_drive,
                                 stripe_blocks))
@@ -45,6 +59,11 @@ class DriveSet(Owner):
     def address(self) -> int:
         """The address for kernels."""
         return call("drive_set_address", self._place())
+
+    def queue(self, drive: int, number: int = 0) -> DriveQueue:
+        """One drive's queue `number`, below `queues_per_drive`, for kernels whose blocks are that drive's own."""
+        self._place()
+        return DriveQueue(self._native, drive, number)
 
     def buffer(self, nbytes: int) -> Buffer:
         """Allocates a buffer that all drives access; `bus` is the first one's."""

@@ -201,6 +201,24 @@ int xio_drive_open(const char* spec, const xio_gpu* gpu, xio_drive** drive) {
     return {std::move(opened), host::Executor(gpu != nullptr ? gpu->runtime : nullptr)};
   });
 }
+int xio_drives_open(const char* const* specs, uint32_t count, const xio_gpu* gpu, xio_drive** drives) {
+  return guarded([&] {
+    if (count != 0) {
+      given(drives, "drives");
+      given(specs, "specs");
+      std::fill(drives, drives + count, nullptr);
+    }
+    std::vector<std::string> texts;
+    for (uint32_t i = 0; i < count; ++i) texts.emplace_back(&given(specs[i], "spec"));
+    const host::Executor executor(gpu != nullptr ? gpu->runtime : nullptr);
+    std::vector<std::unique_ptr<xio_drive>> made;
+    for (host::OpenedNvme& one : host::open_nvme_drives(texts))
+      made.push_back(
+          std::unique_ptr<xio_drive>(new xio_drive{std::make_shared<host::OpenedNvme>(std::move(one)), executor}));
+    for (uint32_t i = 0; i < count; ++i) drives[i] = made[i].release();
+    return int{XIO_HOST_OK};
+  });
+}
 void xio_drive_close(xio_drive* drive) { delete drive; }
 
 int xio_drive_describe(const xio_drive* drive, uint32_t nsid, xio_drive_info* info) {
@@ -289,6 +307,11 @@ int xio_drive_set_create(const xio_drive* const* drives, uint32_t count, uint32_
 }
 void xio_drive_set_close(xio_drive_set* set) { delete set; }
 uint64_t xio_drive_set_address(const xio_drive_set* set) { return set->set->handle.address(); }
+uint64_t xio_drive_set_queue(const xio_drive_set* set, uint32_t drive, uint32_t number) {
+  const nvme::DriveSetHandle& all = set->set->handle.value();
+  if (drive >= all.drives || number >= all.queues_per_drive) return 0;
+  return reinterpret_cast<uint64_t>(all.queues + drive * all.queues_per_drive + number);
+}
 uint64_t xio_drive_set_blocks(const xio_drive_set* set) { return set->set->queues.blocks(); }
 uint32_t xio_drive_set_block_bytes(const xio_drive_set* set) { return set->set->queues.block_bytes(); }
 
@@ -305,6 +328,10 @@ int xio_drive_set_buffer(const xio_drive_set* set, size_t bytes, xio_buffer** bu
 }
 uint64_t xio_buffer_region(const xio_buffer* buffer) {
   return buffer->of_set != nullptr ? buffer->of_set->region.address() : 0;
+}
+uint64_t xio_buffer_bus_of(const xio_buffer* buffer, uint32_t drive) {
+  const SetMemory* const memory = buffer->of_set.get();
+  return memory != nullptr && drive < memory->set->drives.size() ? memory->buffer.region(drive).base : 0;
 }
 
 int xio_drive_set_read(xio_drive_set* set, uint64_t block, uint32_t blocks, const xio_buffer* buffer, size_t offset,

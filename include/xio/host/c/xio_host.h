@@ -18,7 +18,7 @@
 
 /** Version of this interface: raised when calls are added. A call whose arguments or effect change gets
  *  another name. */
-#define XIO_HOST_VERSION 3
+#define XIO_HOST_VERSION 4
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,6 +83,10 @@ typedef struct xio_drive_info {
  *  @param spec as host::open_nvme(): "emulated", "qemu:image=disk.img", "vfio:0000:04:00.0", "/dev/nvme0"
  *  @param gpu  whose kernels use the queues; null: the CPU's, for drives that C++ or nobody drives */
 XIO_HOST_CALL int xio_drive_open(const char* spec, const xio_gpu* gpu, xio_drive** drive);
+/** Opens a controller for each spec, for a set: QEMU's get one memory, so that all can access the set's buffers. All or
+ *  none are opened; each is closed by itself. Arguments as xio_drive_open().
+ *  @param drives a place for each of the `count` drives */
+XIO_HOST_CALL int xio_drives_open(const char* const* specs, uint32_t count, const xio_gpu* gpu, xio_drive** drives);
 XIO_HOST_CALL void xio_drive_close(xio_drive* drive);
 /** @param nsid 0: the namespace that the spec names, else 1 */
 XIO_HOST_CALL int xio_drive_describe(const xio_drive* drive, uint32_t nsid, xio_drive_info* info);
@@ -140,14 +144,21 @@ XIO_HOST_CALL int xio_drive_set_create(const xio_drive* const* drives, uint32_t 
 XIO_HOST_CALL void xio_drive_set_close(xio_drive_set* set);
 /** For kernels in C++: the address of an xio::nvme::DriveSetHandle, in memory of the GPU. */
 XIO_HOST_CALL uint64_t xio_drive_set_address(const xio_drive_set* set);
+/** For kernels in C: the argument `queue` of calls on one drive, whose pieces have addresses of xio_buffer_bus_of().
+ *  @param number below `queues_per_drive`
+ *  @return 0: there is no such drive or queue */
+XIO_HOST_CALL uint64_t xio_drive_set_queue(const xio_drive_set* set, uint32_t drive, uint32_t number);
 /** Capacity in blocks: as many whole stripes of each drive as the smallest one holds. */
 XIO_HOST_CALL uint64_t xio_drive_set_blocks(const xio_drive_set* set);
 XIO_HOST_CALL uint32_t xio_drive_set_block_bytes(const xio_drive_set* set);
-/** Allocates zeroed memory that all drives of the set access, where their transports can (QEMU's cannot, but alone).
- *  Its bus address is the first drive's. */
+/** Allocates zeroed memory that all drives of the set access, where their transports can: QEMU's, if xio_drives_open()
+ *  has opened them. Its bus address is the first drive's. */
 XIO_HOST_CALL int xio_drive_set_buffer(const xio_drive_set* set, size_t bytes, xio_buffer** buffer);
 /** For kernels in C++: the address of an xio::nvme::DriveRegion, in memory of the GPU; 0: not a buffer of a set. */
 XIO_HOST_CALL uint64_t xio_buffer_region(const xio_buffer* buffer);
+/** The address of a set's buffer for one of its drives: `bus` of the calls in kernels. 0: not a buffer of a set, or no
+ *  such drive. */
+XIO_HOST_CALL uint64_t xio_buffer_bus_of(const xio_buffer* buffer, uint32_t drive);
 /** Reads blocks of the set's address space into a buffer of the set, by the CPU, one drive behind the other. Arguments
  *  and errors as xio_queue_read(), the time for each drive; after XIO_HOST_TIMED_OUT the drive may store into the
  *  buffer until the set is closed, or used once more. */
