@@ -45,6 +45,9 @@ if [ "$kind" = qemu ]; then
   run "the main job on QEMU's controller" "verified 512 of 512 blocks" nvme-ep --executor gpu --controller qemu:lba=4096 \
     --write-io 512 --read-io 512 --verify --batch-size 16 --num-queues 2
   grep -q "executor *gpu: .*GPU 0" "$scratch/out"
+  run "two drives of QEMU" "verified 512 of 512 blocks" nvme-ep --executor gpu --controller qemu:lba=4096 --controller qemu:lba=4096 \
+    --write-io 512 --read-io 512 --verify --batch-size 16 --num-queues 2
+  grep -q "executor *gpu: .*GPU 0" "$scratch/out"
   exit
 fi
 
@@ -57,6 +60,17 @@ run "one lane" "verified 64 of 64 blocks" "${job[@]}" --wave-size 1
 run "waves that share a queue, two queues" "verified 64 of 64 blocks" "${job[@]}" --waves 2 --num-queues 2 --depth 32
 run "shadow doorbells, steps, histogram" "verified 64 of 64 blocks" "${job[@]}" --doorbell shadow --substep-timing --histogram
 run "several blocks each, in random order" "verified 320 of 320 blocks" "${job[@]}" --lbas-per-io 5 --access-pattern random
+drives=("${job[@]}" --controller emulated)
+run "two drives, a wave" "verified 64 of 64 blocks" "${drives[@]}" --batch-size 16
+grep -q "executor *gpu: " "$scratch/out"
+[ "$(grep -cE '^ +emulated +32 +0 ' "$scratch/out")" -eq 4 ] || { cat "$scratch/out" && echo "FAILED: 32 operations on each drive" && exit 1; }
+run "two drives, one lane" "verified 64 of 64 blocks" "${drives[@]}" --wave-size 1
+run "three drives, waves, queues, steps, random stripes" "verified 1024 of 1024 blocks" "${drives[@]}" --controller emulated \
+  --waves 2 --num-queues 2 --depth 32 --lbas-per-io 16 --access-pattern random --doorbell shadow --substep-timing
+echo "-- an error of one drive"
+"$tester" nvme-ep --executor gpu --controller emulated --controller emulated:fail=read-281 --read-io 64 >"$scratch/out" 2>&1 &&
+  { cat "$scratch/out" && echo "FAILED: a read error is not reported" && exit 1; }
+grep -qE '^ +emulated:fail=read-281 +0 +32 ' "$scratch/out" || { cat "$scratch/out" && echo "FAILED: it is not that drive's" && exit 1; }
 case $XIO_PLAYED_GPU in
   gfx*) run "everything in the GPU's memory" "verified 64 of 64 blocks" "${job[@]}" --memory-mode 15 ;;
   *) refuse 77 "the CPU cannot access this GPU's memory" "${job[@]}" --memory-mode 15 ;;

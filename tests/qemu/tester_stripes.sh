@@ -64,5 +64,4 @@ refuse 2 "--memory-mode 8 is for one controller" "${three[@]}" --read-io 1 --mem
 refuse 2 "is given twice" --controller /dev/nvme0 --controller /dev/nvme0 --read-io 1
 refuse 2 "4096 bytes, the first one 512" --controller "$kind" --controller "$kind:lba=4096" --read-io 1
 refuse 2 "is more than one command of all controllers" --controller "$kind" --controller "$kind:mdts=1" --read-io 1 --lbas-per-io 32
-refuse 77 "--executor gpu" "${three[@]}" --read-io 1 --executor gpu
 finish "several controllers, $kind"

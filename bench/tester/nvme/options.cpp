@@ -129,9 +129,6 @@ void check_stripes(const NvmeOptions& o) {
   if (o.memory_mode != 0)
     throw BadInput("--memory-mode " + std::to_string(o.memory_mode) +
                    " is for one controller; with several, 0 is accepted");
-  if (o.executor == Executor::gpu)
-    throw CannotRun(
-        "--executor gpu: this tool has kernels for several controllers only for the CPU; give --executor host");
   for (auto one = o.controllers.begin(); one != o.controllers.end(); ++one)
     if ((one->compare(0, 5, "vfio:") == 0 || (*one)[0] == '/') && std::find(o.controllers.begin(), one, *one) != one)
       throw BadInput("--controller " + *one + " is given twice; name each controller once");

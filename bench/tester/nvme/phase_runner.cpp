@@ -17,9 +17,10 @@ namespace {
 constexpr uint32_t wrong_room = 256;  // differing blocks that a lane records
 
 std::string kernel_name(const NvmePlan& plan, const NvmeOptions& options) {
-  const char* const sharing = plan.sharing == xio::Sharing::thread ? "thread"
-                              : plan.sharing == xio::Sharing::wave ? "wave"
-                                                                   : "grid";
+  const char* const sharing = plan.drives > 1                        ? "drives"
+                              : plan.sharing == xio::Sharing::thread ? "thread"
+                              : plan.sharing == xio::Sharing::wave   ? "wave"
+                                                                     : "grid";
   return std::string("nvme_") + sharing + (options.substep_timing ? "_steps" : "");
 }
 
@@ -42,10 +43,12 @@ PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::
 }
 
 PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
-                         const ExecutorMemory& memory, const xio::host::NvmeDriveSet& set, xio::host::DriveBuffer data)
-    : PhaseRunner(options, plan, std::move(targets), memory, nullptr, set.queues(), xio::host::DmaBuffer()) {
+                         const ExecutorMemory& memory, GpuExecutor* gpu, const xio::host::NvmeDriveSet& set,
+                         xio::host::DriveBuffer data)
+    : PhaseRunner(options, plan, std::move(targets), memory, gpu, set.queues(), xio::host::DmaBuffer()) {
   striped_data_ = std::move(data);
-  stripes_ = {set.handle(), striped_data_.region()};
+  stripes_ = MirroredArray<Stripes>(memory, 1);
+  stripes_[0] = {set.handle(), striped_data_.region()};
 }
 
 void PhaseRunner::prepare_lanes() {
@@ -112,8 +115,8 @@ Phase PhaseRunner::describe(Direction direction, uint64_t operations, const Acce
   phase.flush = direction == Direction::read && xio::needs_inbound_flush(options_.memory_mode);
   phase.content = plan_.content;
   if (plan_.drives > 1) {
-    phase.stripes = &stripes_;
-    phase.data = static_cast<uint8_t*>(striped_data_.data());
+    phase.stripes = stripes_.executor();
+    phase.data = static_cast<uint8_t*>(memory_.address(striped_data_.data()));
   } else {
     phase.data = static_cast<uint8_t*>(memory_.address(data_.data()));
     phase.data_bus = data_.bus();
@@ -150,14 +153,17 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
       execute(plan_, phase, queues, options_.substep_timing);
     } else {
       handles_.push();
+      stripes_.push();
       slots_.push();
       places_.push();
       latencies_.push();
+      failed_on_.push();
       lanes_.push();
       const auto ask = [this] { xio::arch::store<xio::arch::Scope::system>(&stop_[0], *Interrupt::word()); };
       gpu_->run(kernel_name(plan_, options_), phase, queues, plan_.lanes_per_queue,
                 std::chrono::milliseconds(options_.deadline_ms), done, ask);
       latencies_.pull();
+      failed_on_.pull();
       wrong_.pull();
       lanes_.pull();
     }

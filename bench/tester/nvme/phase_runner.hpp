@@ -29,10 +29,11 @@ class PhaseRunner {
   PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
               const ExecutorMemory& memory, GpuExecutor* gpu, const std::vector<xio::host::NvmeQueue>& queues,
               xio::host::DmaBuffer data);
-  /// For several drives, whose kernels run on the CPU.
+  /// For several drives.
   /// @param set  must outlive the runner
   PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
-              const ExecutorMemory& memory, const xio::host::NvmeDriveSet& set, xio::host::DriveBuffer data);
+              const ExecutorMemory& memory, GpuExecutor* gpu, const xio::host::NvmeDriveSet& set,
+              xio::host::DriveBuffer data);
 
   /// @param pattern  blocks of the operations
   /// @param known    reads: the blocks hold contents written by this tool
@@ -54,7 +55,7 @@ class PhaseRunner {
   double tick_ns_;
   xio::host::DmaBuffer data_;
   xio::host::DriveBuffer striped_data_;
-  Stripes stripes_{};
+  MirroredArray<Stripes> stripes_;  // several drives: one object
   MirroredArray<xio::nvme::QueueHandle> handles_;
   MirroredArray<Slot> slots_;
   MirroredArray<uint32_t> places_;

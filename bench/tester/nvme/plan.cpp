@@ -154,14 +154,15 @@ void adjust(const NvmeOptions& options, const xio::host::QueuePlan& made, NvmePl
 }  // namespace
 
 xio::host::NvmeDriveSet create_drive_set(const NvmeOptions& options, NvmePlan& plan,
-                                         const std::vector<xio::host::NvmeController*>& controllers) {
+                                         const std::vector<xio::host::NvmeController*>& controllers,
+                                         const ExecutorMemory& executor) {
   xio::host::DriveSetOptions wanted;
   wanted.queue.depth = plan.queue_length;
   wanted.queue.nsid = plan.nsid;
   wanted.queue.shadow_doorbells = options.doorbell == DoorbellKind::shadow;
   wanted.queues_per_drive = options.num_queues;
   wanted.stripe_blocks = plan.stripe_blocks;
-  xio::host::NvmeDriveSet set = xio::host::make_drive_set(controllers, {}, wanted);
+  xio::host::NvmeDriveSet set = xio::host::make_drive_set(controllers, executor, wanted);
   uint32_t longest = ~0u;
   for (const xio::host::NvmeQueue& queue : set.queues()) {
     longest = std::min(longest, queue.plan().max_blocks);

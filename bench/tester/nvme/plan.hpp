@@ -66,7 +66,9 @@ std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, Nvme
                                                 xio::host::NvmeController& controller, BufferPlacement& buffers);
 
 /// The same for several controllers.
+/// @param executor  runs the kernels
 xio::host::NvmeDriveSet create_drive_set(const NvmeOptions& options, NvmePlan& plan,
-                                         const std::vector<xio::host::NvmeController*>& controllers);
+                                         const std::vector<xio::host::NvmeController*>& controllers,
+                                         const ExecutorMemory& executor);
 
 }  // namespace tester

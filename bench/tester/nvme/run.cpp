@@ -60,9 +60,17 @@ void choose_controller(NvmeOptions& options) {
 }
 
 /// Whether a GPU may be chosen that was not requested.
-bool takes_gpu(const NvmeOptions& options, const Target& target, const xio::host::GpuRuntime& gpu) {
+bool takes_gpu(const NvmeOptions& options, const Targets& targets, const xio::host::GpuRuntime& gpu) {
   const uint32_t wave_size = options.wave_size != 0 ? options.wave_size : gpu.wave_size();
-  return lanes_fit(gpu.wave_size(), options.waves, wave_size) && gpu_reaches(target);
+  return lanes_fit(gpu.wave_size(), options.waves, wave_size) &&
+         std::all_of(targets.begin(), targets.end(), gpu_reaches);
+}
+
+/// The kernels of the GPU that was chosen; null: the CPU runs them.
+std::unique_ptr<GpuExecutor> load_kernels(const ChosenExecutor& chosen, KernelImage image, NvmeReport& report) {
+  if (!chosen.gpu) return nullptr;
+  report.executor = chosen.gpu->description();
+  return std::make_unique<GpuExecutor>(chosen.gpu, image);
 }
 
 CommandCounts counts_of(const std::vector<const Target*>& targets) {
@@ -152,11 +160,7 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
                    const ChosenExecutor& chosen) {
   NvmeReport report;
   const ExecutorMemory memory(chosen.gpu);
-  std::unique_ptr<GpuExecutor> executor;
-  if (chosen.gpu) {
-    executor = std::make_unique<GpuExecutor>(chosen.gpu, KernelImage::basic);
-    report.executor = chosen.gpu->description();
-  }
+  const std::unique_ptr<GpuExecutor> executor = load_kernels(chosen, KernelImage::basic, report);
   report.options = &options;
   report.target = &target;
   report.targets = {&target};
@@ -173,23 +177,29 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   return report;
 }
 
-NvmeReport measure_several(const NvmeOptions& options, const Targets& targets) {
+static NvmeReport measure_several(const NvmeOptions& options, const Targets& targets, const ChosenExecutor& chosen) {
   NvmeReport report;
-  const ExecutorMemory memory;
+  const ExecutorMemory memory(chosen.gpu);
+  const std::unique_ptr<GpuExecutor> executor = load_kernels(chosen, KernelImage::drives, report);
   std::vector<xio::host::NvmeController*> controllers;
-  for (const Target& one : targets) {
-    report.targets.push_back(&one);
-    controllers.push_back(one.controller.get());
-  }
+  for (const Target& one : targets) controllers.push_back(one.controller.get());
   report.options = &options;
-  report.target = report.targets.front();
-  report.plan = make_plan(options, controllers, 0);
+  report.target = &targets.front();
+  report.targets = addresses_of(targets);
+  report.plan = make_plan(options, controllers, chosen.gpu ? chosen.gpu->wave_size() : 0);
   report.plan.spin = spin_of(uint64_t{options.num_queues} * options.waves);
-  const xio::host::NvmeDriveSet set = create_drive_set(options, report.plan, controllers);
+  const xio::host::NvmeDriveSet set = create_drive_set(options, report.plan, controllers, memory);
   report.rings = set.queues().front().plan();
-  PhaseRunner runner(options, report.plan, report.targets, memory, set, set.allocate(report.plan.data_bytes));
+  PhaseRunner runner(options, report.plan, report.targets, memory, executor.get(), set,
+                     set.allocate(report.plan.data_bytes));
   run(options, runner, report);
   return report;
+}
+
+NvmeReport measure(const NvmeOptions& options, const Targets& targets,
+                   const std::shared_ptr<xio::host::GpuRuntime>& gpu, const ChosenExecutor& executor) {
+  return targets.size() > 1 ? measure_several(options, targets, executor)
+                            : measure(options, targets.front(), gpu, executor);
 }
 
 int run_nvme(const NvmeOptions& given) {
@@ -208,11 +218,9 @@ int run_nvme(const NvmeOptions& given) {
                      " stores values under keys and has no blocks; xio-tester kv-ep is for those");
     if (options.write_io != 0) one.check_writable(options.nsid);
   }
-  const Target& target = targets.front();
-  if (options.executor == Executor::automatic && chosen.gpu && !takes_gpu(options, target, *chosen.gpu))
+  if (options.executor == Executor::automatic && chosen.gpu && !takes_gpu(options, targets, *chosen.gpu))
     chosen.gpu = nullptr;
-  const NvmeReport report =
-      targets.size() > 1 ? measure_several(options, targets) : measure(options, target, gpu, chosen);
+  const NvmeReport report = measure(options, targets, gpu, chosen);
   print_tables(report);
   write_json(report);
   if (report.verification.idle() && report.exit_status() == exit_failed) complain_of_verification();

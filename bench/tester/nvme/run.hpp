@@ -48,8 +48,9 @@ bool gpu_reaches(const Target& target);
 /// @param executor  processor that runs the kernels
 NvmeReport measure(const NvmeOptions& options, const Target& target,
                    const std::shared_ptr<xio::host::GpuRuntime>& gpu = {}, const ChosenExecutor& executor = {});
-/// The same over several controllers, by the CPU.
-NvmeReport measure_several(const NvmeOptions& options, const Targets& targets);
+/// The same over one or several controllers; several have no memory mode.
+NvmeReport measure(const NvmeOptions& options, const Targets& targets,
+                   const std::shared_ptr<xio::host::GpuRuntime>& gpu, const ChosenExecutor& executor);
 
 /// Runs and reports; returns the exit status. Throws BadInput, CannotRun and host::Error.
 int run_nvme(const NvmeOptions& given);

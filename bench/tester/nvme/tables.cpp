@@ -17,7 +17,7 @@ namespace {
 const char* name_of(Direction direction) { return direction == Direction::write ? "write" : "read"; }
 
 void heading(const NvmeReport& report, const std::string& text) {
-  std::printf("\n%s (%s)\n", text.c_str(), heading_of(report).c_str());
+  std::printf("\n%s (%s)\n", text.c_str(), heading_of(report.targets).c_str());
 }
 
 std::string sharing_text(const NvmePlan& plan) {
@@ -90,7 +90,7 @@ void print_setup(const NvmeReport& report) {
   if (report.targets.size() == 1)
     std::printf("nvme-ep on %s: %s\n", report.target->spec.c_str(), report.target->heading().c_str());
   else
-    std::printf("nvme-ep on %zu controllers: %s\n", report.targets.size(), heading_of(report).c_str());
+    std::printf("nvme-ep on %zu controllers: %s\n", report.targets.size(), heading_of(report.targets).c_str());
   table.print();
 }
 
@@ -220,14 +220,6 @@ void print_verification(const NvmeReport& report) {
 }
 
 }  // namespace
-
-std::string heading_of(const NvmeReport& report) {
-  std::string all;
-  for (const Target* const one : report.targets)
-    if (const std::string what = one->heading(); all.find(what) == std::string::npos)
-      all += (all.empty() ? "" : ", ") + what;
-  return all;
-}
 
 double step_ns(const PhaseResult& phase, uint32_t step) {
   using xio::telemetry::Step;

@@ -13,9 +13,6 @@ namespace tester {
 /// Name of a status for tables and JSON, with the device's status if it reported one.
 std::string status_text(xio::Status status);
 
-/// What figures of the run's controllers do and do not measure.
-std::string heading_of(const NvmeReport& report);
-
 /// Nanoseconds of a step of the queue code per operation.
 double step_ns(const PhaseResult& phase, uint32_t step);
 

@@ -38,6 +38,20 @@ Targets open_targets(const std::vector<std::string>& specs, uint32_t answer_ms) 
   return targets;
 }
 
+std::vector<const Target*> addresses_of(const Targets& targets) {
+  std::vector<const Target*> addresses;
+  for (const Target& one : targets) addresses.push_back(&one);
+  return addresses;
+}
+
+std::string heading_of(const std::vector<const Target*>& targets) {
+  std::string all;
+  for (const Target* const one : targets)
+    if (const std::string what = one->heading(); all.find(what) == std::string::npos)
+      all += (all.empty() ? "" : ", ") + what;
+  return all;
+}
+
 SeenDoorbells seen_doorbells(const std::vector<const Target*>& targets) {
   SeenDoorbells sum;
   bool all = true;

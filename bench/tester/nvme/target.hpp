@@ -33,6 +33,9 @@ struct Target : xio::host::OpenedNvme {
 /// The controllers of a run: one, or several that blocks are striped over.
 using Targets = std::vector<Target>;
 
+std::vector<const Target*> addresses_of(const Targets& targets);
+/// What figures of these controllers do and do not measure.
+std::string heading_of(const std::vector<const Target*>& targets);
 /// Sum of what the other sides observed; no source if one of them observes nothing.
 SeenDoorbells seen_doorbells(const std::vector<const Target*>& targets);
 

@@ -244,7 +244,7 @@ void write_json_text(const std::string& path, const std::string& text) {
 
 void write_json(const NvmeReport& report) {
   Json json = json_header("nvme-ep");
-  json["heading"] = heading_of(report);
+  json["heading"] = heading_of(report.targets);
   if (report.targets.size() == 1) json["controller"] = controller_json(report, *report.target);
   if (report.targets.size() > 1)
     for (const Target* const one : report.targets) json["controllers"].push_back(controller_json(report, *one));

@@ -13,9 +13,10 @@ namespace tester {
 
 /// Kernels by image: a runtime that compiles PTX compiles only the image used.
 enum class KernelImage {
-  basic,  ///< nvme-ep, test-ep, clock-test
-  rdma,   ///< rdma-ep
-  kv      ///< kv-ep
+  basic,   ///< nvme-ep, test-ep, clock-test
+  drives,  ///< nvme-ep with several controllers
+  rdma,    ///< rdma-ep
+  kv       ///< kv-ep
 };
 
 /// Targets of the embedded kernels: "gfx90a, gfx942, sm_70 and later"; empty: none.
