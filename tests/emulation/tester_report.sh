@@ -179,6 +179,14 @@ END
 in_json "two tables" "[t['id'] for t in j['tables']] == ['single', 'pattern']" "'--write' in j['blocks']"
 "$tester" report --controller "$model" --quick --tables verified --json - >"$work/all/report.json" || fail "JSON to standard output"
 in_json "what writes is left out" "all(r['figures'] is None and '--write' in r['remark'] for r in j['tables'][0]['rows'])"
+two=(--controller emulated:size=2M --controller emulated:size=1M,lba=512)
+"$tester" report "${two[@]}" --quick --tables single,verified,multi-queue --base-lba 2048 --write --json "$work/all/report.json" >"$work/markdown" 2>&1 ||
+  fail "two drives"
+# Filled once, in pieces of 128 KiB.
+in_json "two drives" "not any(r['failed'] for r in $rows)" "all(r['figures'] for t in ('verified', 'multi-queue') for r in ($table)[t])" \
+  "all('right: 64 of 64' in r['remark'] for r in ($table)['verified'])" \
+  "[r['memory_mode'] for r in ($table)['single'] if r['figures']] == [0]" "j['device'].count('emulated:size=') == 2" \
+  "j['flags']['--controller'] == ['emulated:size=2M', 'emulated:size=1M,lba=512']"
 status=0
 "$tester" report --controller "emulated:size=1M,delay=60000000" --deadline 1000 --quick --tables pattern \
   --json "$work/all/report.json" >"$work/markdown" 2>&1 || status=$?
@@ -187,6 +195,8 @@ in_json "a model that does not answer" "all(r['failed'] and '--deadline' in r['r
 
 refused "nothing to run: give --controller"
 refused "--tables foo is not accepted; single, batched" --controller "$model" --tables single,foo
+refused "rows of fio are of one drive" "${two[@]}" --fio --fio-device /dev/nvme0n1
+refused "--base-lba 4096 is beyond the end" "${two[@]}" --base-lba 4096
 refused "--fio needs --fio-device" --controller "$model" --fio
 refused "--fio-device is for --fio" --controller "$model" --fio-device /dev/nvme0n1
 refused "--fio-device /dev/sda is not accepted" --fio --fio-device /dev/sda

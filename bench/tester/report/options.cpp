@@ -16,7 +16,11 @@ namespace {
 
 void add_work(CLI::App& app, ReportOptions& o) {
   const std::string group = "Workload";
-  app.add_option("--controller", o.controller, xio::host::nvme_spec_forms)->type_name("SPEC")->group(group);
+  app.add_option("--controller", o.controllers,
+                 std::string(xio::host::nvme_spec_forms) + "; given more than once: stripes over all of them")
+      ->type_name("SPEC")
+      ->allow_extra_args(false)
+      ->group(group);
   add_number(app, "--namespace", o.nsid, 1, 0xfffffffe, "namespace (default 1)")->group(group);
   add_number(app, "--base-lba", o.base_lba, 0, any_number, "first logical block (default 0)")->group(group);
   add_number(app, "--span", o.span, 4096, any_number, "bytes from there on that rows access (default 64M)")
@@ -103,14 +107,16 @@ void check(const ReportOptions& o) {
   if (o.quick && o.duration > 0) throw BadInput("--quick and --duration exclude each other; give one of them");
   if (o.fio && !o.fio_results.empty())
     throw BadInput("--fio and --fio-results exclude each other; rows of fio are run, or taken from a file");
-  if (o.controller.empty() && !o.fio && o.rdma.empty() && !o.test_ep && !o.client)
+  if (o.controllers.empty() && !o.fio && o.rdma.empty() && !o.test_ep && !o.client)
     throw BadInput(
         std::string("nothing to run: give --controller, --rdma, --test-ep, --client, --fio or several of them; ") +
         xio::host::nvme_spec_forms + " are accepted as controllers");
   if (o.fio && o.fio_device.empty())
     throw BadInput("--fio needs --fio-device, the kernel's block device of the same namespace, such as /dev/nvme0n1");
+  if (o.controllers.size() > 1 && (o.fio || !o.fio_results.empty()))
+    throw BadInput("rows of fio are of one drive; with several --controller leave --fio and --fio-results out");
   if (!o.fio && !o.fio_device.empty()) throw BadInput("--fio-device is for --fio; give both or neither");
-  if (o.write && o.controller.empty()) throw BadInput("--write needs --controller; fio's rows only read");
+  if (o.write && o.controllers.empty()) throw BadInput("--write needs --controller; fio's rows only read");
   std::vector<std::string> ids = table_ids();
   for (const std::string& id : rdma_table_ids()) ids.push_back(id);
   ids.emplace_back(endpoint_table_id);

@@ -14,7 +14,7 @@
 namespace tester {
 
 struct ReportOptions {
-  std::string controller;  ///< empty: fio only
+  std::vector<std::string> controllers;  ///< empty: fio only; several: stripes over them
   uint32_t nsid = 1;
   uint64_t base_lba = 0;
   uint64_t span = uint64_t{64} << 20;  ///< bytes from `base_lba` on that rows access

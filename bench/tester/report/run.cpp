@@ -36,7 +36,7 @@ struct Place {
 
 /// Target and executors of the rows.
 struct Site {
-  const Target& target;
+  const Targets& targets;
   const ChosenExecutor& executor;
   const xio::host::FoundGpu& memory_gpu;  ///< for memory modes
 };
@@ -64,7 +64,7 @@ Figures figures_of(const NvmeReport& report, bool steps) {
 NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Place& place,
                        const ChosenExecutor& executor) {
   NvmeOptions o;
-  o.controllers = {report.controller};
+  o.controllers = report.controllers;
   o.nsid = report.nsid;
   o.base_lba = place.base_lba;
   o.span_blocks = place.blocks;
@@ -90,7 +90,6 @@ NvmeOptions options_of(const RowPlan& row, const ReportOptions& report, const Pl
 
 /// Runs a row of xio once.
 ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place& place, const Site& site) {
-  const Target& target = site.target;
   ReportRow row;
   row.shape = plan.shape;
   const NvmeOptions wanted = options_of(plan, options, place, site.executor);
@@ -101,7 +100,7 @@ ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place
   }
   try {
     check(wanted);
-    const NvmeReport report = measure(wanted, target, memory_gpu, site.executor);
+    const NvmeReport report = measure(wanted, site.targets, memory_gpu, site.executor);
     const int status = report.exit_status();
     row.failed = status == exit_failed;
     row.remark = report.trouble;
@@ -116,7 +115,8 @@ ReportRow run_xio(const RowPlan& plan, const ReportOptions& options, const Place
     row.remark = one_line(reason.what());
   } catch (const xio::host::Error& failure) {
     row.remark = one_line(failure.what());
-    row.failed = !target.controller->transport().alive();
+    row.failed = !std::all_of(site.targets.begin(), site.targets.end(),
+                              [](const Target& one) { return one.controller->transport().alive(); });
   }
   return row;
 }
@@ -140,10 +140,11 @@ ReportRow median(std::vector<ReportRow> runs) {
 class Reporter {
  public:
   explicit Reporter(const ReportOptions& options) : options_(options) {
-    if (!options.controller.empty()) {
+    if (!options.controllers.empty()) {
       executor_ = choose_executor(options.executor, options.gpu);
       open();
-      if (options.executor == Executor::automatic && !gpu_reaches(*target_)) executor_.gpu = nullptr;
+      if (options.executor == Executor::automatic && !std::all_of(targets_.begin(), targets_.end(), gpu_reaches))
+        executor_.gpu = nullptr;
       if (executor_.gpu) report_.executor = executor_.gpu->description();
       memory_gpu_ = executor_.gpu ? xio::host::FoundGpu{executor_.gpu, ""} : xio::host::find_gpu();
     }
@@ -196,9 +197,9 @@ class Reporter {
     PlanBasis basis;
     basis.block_bytes = place_.block_bytes;
     basis.duration = report_.duration;
-    basis.xio = target_.has_value();
+    basis.xio = !targets_.empty();
     basis.fio = options_.fio;
-    if (target_) basis.most_queues = target_->controller->granted_queues();
+    basis.most_queues = most_queues_;
     for (const TablePlan& plan : plan_tables(basis)) {
       if (Interrupt::requested()) break;
       if (options_.wants(plan.id)) report_.tables.push_back(run_table(plan));
@@ -214,20 +215,20 @@ class Reporter {
                       "in-process model with that latency, its own work included"};
     for (const uint32_t us : {0u, 10u, 100u}) {
       const std::string model = us == 0 ? "emulated" : "emulated:delay=" + std::to_string(us);
-      const Target target = open_target(model, options_.deadline_ms);
+      const Targets targets = open_targets({model}, options_.deadline_ms);
       Place place;
-      const xio::host::NamespaceInfo info = target.controller->identify_namespace(1);
+      const xio::host::NamespaceInfo info = targets.front().controller->identify_namespace(1);
       place.block_bytes = info.block_bytes;
       place.blocks = std::min<uint64_t>(info.blocks, options_.span / info.block_bytes);
       ReportOptions options = options_;
-      options.controller = model;
+      options.controllers = {model};
       options.nsid = 1;
       PlanBasis basis;
       basis.block_bytes = info.block_bytes;
       basis.duration = report_.duration;
       for (const RowPlan& row : client_rows(basis, us)) {
         if (Interrupt::requested()) break;
-        table.rows.push_back(run_xio(row, options, place, {target, ChosenExecutor{}, memory_gpu_}));
+        table.rows.push_back(run_xio(row, options, place, {targets, ChosenExecutor{}, memory_gpu_}));
         table.rows.back().iops_of_runs = {table.rows.back().figures ? table.rows.back().figures->iops : 0};
       }
     }
@@ -235,9 +236,15 @@ class Reporter {
   }
 
   void open() {
-    target_ = open_target(options_.controller, options_.deadline_ms);
-    auto& controller = *target_->controller;
-    const xio::host::NamespaceInfo info = controller.identify_namespace(options_.nsid);
+    targets_ = open_targets(options_.controllers, options_.deadline_ms);
+    xio::host::NamespaceInfo info = targets_.front().controller->identify_namespace(options_.nsid);
+    most_queues_ = targets_.front().controller->granted_queues();
+    for (const Target& one : targets_) {
+      info.blocks = std::min(info.blocks, one.controller->identify_namespace(options_.nsid).blocks);
+      most_queues_ = std::min(most_queues_, one.controller->granted_queues());
+      report_.device += (report_.device.empty() ? "" : ", ") + one.controller->info().model + " (" + one.spec + ")";
+    }
+    info.blocks *= targets_.size();
     place_.block_bytes = info.block_bytes;
     if (options_.base_lba >= info.blocks)
       throw BadInput("--base-lba " + std::to_string(options_.base_lba) + " is beyond the end; namespace " +
@@ -246,14 +253,13 @@ class Reporter {
     place_.blocks = std::min<uint64_t>(info.blocks - options_.base_lba, options_.span / info.block_bytes);
     if (place_.blocks == 0)
       throw BadInput("--span is less than a block of " + std::to_string(info.block_bytes) + " bytes");
-    report_.device = controller.info().model + " (" + options_.controller + ")";
     report_.blocks = options_.write ? "written by this run" : "not known to be written; --write fills them";
-    drive_ = target_->heading();
+    drive_ = heading_of(addresses_of(targets_));
   }
 
   void find_device() {
     device_ = find_fio_device(options_.fio_device);
-    if (target_) return;
+    if (!targets_.empty()) return;
     place_.block_bytes = device_->block_bytes;
     place_.base_lba = options_.base_lba;
     const uint64_t blocks = device_->bytes / device_->block_bytes;
@@ -266,7 +272,7 @@ class Reporter {
 
   void fill() {
     NvmeOptions o;
-    o.controllers = {options_.controller};
+    o.controllers = options_.controllers;
     o.nsid = options_.nsid;
     o.base_lba = place_.base_lba;
     o.span_blocks = place_.blocks;
@@ -275,7 +281,7 @@ class Reporter {
     o.depth = 8;
     o.batch_size = 1;
     o.deadline_ms = options_.deadline_ms;
-    const NvmeReport filled = measure(o, *target_, nullptr, executor_);
+    const NvmeReport filled = measure(o, targets_, nullptr, executor_);
     if (filled.exit_status() == exit_failed)
       throw Failed("filling " + std::to_string(place_.blocks) + " blocks failed" +
                    (filled.trouble.empty() ? std::string() : ": " + filled.trouble));
@@ -305,7 +311,7 @@ class Reporter {
   }
 
   ReportRow run_once(const RowPlan& plan) const {
-    if (plan.engine == nullptr) return run_xio(plan, options_, place_, {*target_, executor_, memory_gpu_});
+    if (plan.engine == nullptr) return run_xio(plan, options_, place_, {targets_, executor_, memory_gpu_});
     FioJob job;
     job.shape = plan.shape;
     job.offset = place_.base_lba * place_.block_bytes;
@@ -317,7 +323,8 @@ class Reporter {
   const ReportOptions& options_;
   ChosenExecutor executor_;
   xio::host::FoundGpu memory_gpu_;
-  std::optional<Target> target_;
+  Targets targets_;
+  uint32_t most_queues_ = 1;
   std::optional<FioDevice> device_;
   Place place_;
   std::vector<RdmaTarget> rdma_;
