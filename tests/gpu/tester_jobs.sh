@@ -42,6 +42,7 @@ job crowds "${verified[@]}" --waves 32 --num-queues 16 --queue-length 255 --dept
 job shadow "${verified[@]}" --waves 4 --doorbell shadow --depth 128 --batch-size 16
 job split "${verified[@]}" --lbas-per-io 300
 job many-queues "${verified[@]}" --num-queues 16 --batch-size 32
+job drives "${verified[@]}" --controller emulated --waves 4 --depth 64 --batch-size 32
 job steps "${verified[@]}" --substep-timing --histogram --batch-size 32
 job messages test-ep --iterations "$few" --threads 4
 job flags test-ep --iterations "$few" --mode polling --batch-size 16
@@ -61,8 +62,9 @@ if "${XIO_QEMU:-qemu-system-x86_64}" --version >/dev/null 2>&1; then
   job qemu-waves "${qemu[@]}" --waves 4 --batch-size 16 --num-queues 2
   job qemu-shadow "${qemu[@]}" --doorbell shadow --batch-size 16
   job qemu-split "${qemu[@]}" --lbas-per-io 300
+  job qemu-drives "${qemu[@]}" --controller qemu:lba=4096 --num-queues 2 --batch-size 16
 else
-  skipped=$((skipped + 4))
+  skipped=$((skipped + 5))
 fi
 job report report --controller emulated --write --span 4M --quick --output "$out/report"
 for waves in 1 2 4 8 16; do
