@@ -130,8 +130,8 @@ struct OpenedNvme {
   std::string loss() const {
     if (const std::string change = controller->namespace_change(); !change.empty()) return change;
     if (qemu != nullptr)
-      return qemu->process().running() ? "QEMU is gone: it no longer responds"
-                                       : "QEMU is gone: " + qemu->process().summary();
+      return "QEMU is gone: " +
+             (qemu->process().running() ? "it no longer responds: " + qemu->failure() : qemu->process().summary());
     if (emulated != nullptr) return "the controller is gone";
     if (kernel_shared == nullptr || !kernel_shared->removed())
       return "the kernel requests the controller back or reported an error of it: see dmesg";

@@ -265,6 +265,11 @@ class QemuNvme final : public NvmeTransport {
   ChildProcess& process() { return *machine_->process; }
   /// Statistics of doorbell forwarding.
   DoorbellProxy::Statistics doorbell_statistics() const { return proxy_.statistics(); }
+  /// Why QEMU no longer responds, and its own last words; for a controller that is not alive().
+  std::string failure() const {
+    const std::string why = machine_->channel->failure();
+    return (why.empty() ? "" : why + "; QEMU: ") + machine_->process->summary();
+  }
   /// Why doorbells are no longer forwarded; empty while they are.
   std::string doorbell_error() const { return proxy_.error(); }
   /// True for x-remote, false for qtest.

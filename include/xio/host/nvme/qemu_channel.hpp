@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -152,6 +153,11 @@ class QemuChannel {
   }
 
   bool broken() const { return broken_.load(); }
+  /// Why broken(); else empty.
+  std::string failure() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return failure_;
+  }
   /// Sets the time limit for a reply from now on.
   void set_limit(std::chrono::milliseconds limit) {
     guarded([&] { return socket_.set_limit(limit); });
@@ -209,14 +215,16 @@ class QemuChannel {
     if (broken_.load()) throw Error("the connection to QEMU has already failed");
     try {
       return action();
-    } catch (...) {
+    } catch (const std::exception& reason) {
+      failure_ = reason.what();
       broken_.store(true);
       throw;
     }
   }
 
   size_t outstanding_ = 0;  // posted writes whose reply was not consumed
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::string failure_;
   std::atomic<bool> broken_{false};
 };
 
