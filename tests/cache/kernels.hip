@@ -45,9 +45,12 @@ extern "C" XIO_BOUNDED_KERNEL(64) void cost_get(CacheHandle cache, Job job, Resu
   BlockArray<uint64_t> array(cache, 0);
   const Deadline until = xio::deadline(job.limit);
   const uint64_t stride = job.version == 2 ? uint64_t{xio::arch::wave_size()} << cache.page_shift >> 3 : 0;
-  repeat(cache, job, result, [&](uint64_t i, uint32_t n) {
+  uint64_t first = 0;
+  repeat(cache, job, result, [&](uint64_t i, uint32_t) {
     uint64_t value = 0;
-    return array.get(i + n * stride, value, until).is_ok() ? 1 : 0;
+    const bool good = array.get(first + i, value, until).is_ok();
+    first += stride;
+    return good ? 1 : 0;
   });
 }
 extern "C" XIO_BOUNDED_KERNEL(64) void cost_put(CacheHandle cache, Job job, Result* result) {

@@ -8,13 +8,13 @@ using namespace xio;
 
 // AMD-LABEL:   {{^}}get_present:
 // AMD:         global_load_{{dwordx2|b64}} {{.*}}, [[WORDS:s\[[0-9:]+\]]] {{glc|sc1|scope:SCOPE_DEV}}
-// AMD:         global_load_{{dwordx2|b64}} {{.*}}, [[WORDS]] offset:24 {{glc|sc1|scope:SCOPE_DEV}}
-// AMD-NOT:     {{vmcnt\([1-9]|loadcnt 0x[1-9]|v_}}
+// AMD:         global_load_{{dwordx2|b64}} {{.*}}, [[WORDS]] offset:56 {{glc|sc1|scope:SCOPE_DEV}}
+// AMD-NOT:     {{vmcnt\([1-9]|loadcnt 0x[1-9]|v_cmp}}
 // GFX9:        s_waitcnt vmcnt(0)
 // GFX11:       s_waitcnt vmcnt(0)
 // GFX12:       s_wait_loadcnt 0x0
 // AMD:         s_cbranch
-// AMD:         global_load_{{dwordx2|b64}} {{.*}} offset:8 {{glc|sc0 sc1|scope:SCOPE_SYS}}
+// AMD:         global_load_{{dwordx2|b64}} {{.*}}, off {{glc|sc0 sc1|scope:SCOPE_SYS}}
 // AMD-NOT:     [[WORDS]]
 // GFX9:        s_waitcnt vmcnt(0)
 // GFX11:       s_waitcnt vmcnt(0)

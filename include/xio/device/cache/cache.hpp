@@ -54,8 +54,8 @@ class Cache {
   /// @snippet cache.cpp get_present
   template <class T>
   XIO_DEVICE_INLINE bool get_present(uint64_t page, uint32_t offset, T& value) {
-    Frame found;
-    return commands_.frames.find_readable(page, found) && try_read(found, offset, value);
+    // Of an absent page a frame of its set is read, in vain: that takes less than a branch.
+    return try_read(commands_.frames.look_up(page), commands_.frames.tag_of(page), offset, value);
   }
 
   /// Writes an element of 4 n bytes that lies in one page. It reaches the drive by flush(), or when others need the
@@ -157,23 +157,28 @@ class Cache {
   template <class T>
   XIO_RARE XIO_DEVICE static Fetched<T> fetch(Cache cache, uint64_t page, uint32_t offset, Deadline until) {
     Fetched<T> result{};
+    page = arch::per_lane(page);  // computes what it needs anew: for a hit that would have to be kept
     result.status = cache.template bring<true>(page, until, [&](uint64_t, bool acts, Frame found) {
-      return acts && Word::is_readable(found.word) && cache.try_read(found, offset, result.value);
+      const detail::Frames::Place place{static_cast<uint32_t>(found.word), found.number * 8};
+      return acts && cache.try_read(place, static_cast<uint32_t>(found.word >> 32), offset, result.value);
     });
     return result;
   }
 
-  /// The element, if the frame held the page before and after it was read. The drive may have written the element for
-  /// another page meanwhile: so the second look is ordered at the scope of the system.
+  /// The element, if the place was readable, and held the page of the tag before and after the element was read. The
+  /// drive may have written it for another page meanwhile: so the second look is ordered at the scope of the system.
   template <class T>
-  XIO_DEVICE_INLINE bool try_read(Frame found, uint32_t offset, T& value) const {
-    const detail::Element<T> got = detail::Element<T>::load(commands_.frames.at(found.number), offset);
-    const uint32_t used = commands_.frames.used(found.number);
+  XIO_DEVICE_INLINE bool try_read(detail::Frames::Place place, uint32_t tag, uint32_t offset, T& value) const {
+    const detail::Frames& frames = commands_.frames;
+    const detail::Element<T> got = detail::Element<T>::load(frames.at(place, detail::Element<T>::begin(offset)));
+    const uint32_t used = frames.used(place);
     detail::Frames::order<arch::Scope::system>();  // order: element before the second look
-    const uint64_t again = arch::load<scope>(commands_.frames.word_of(found.number));
-    if (used == 0) commands_.frames.use(found.number);
+    const uint64_t again = arch::load<scope>(frames.word_of(place));
     value = got.value(offset);
-    return Word::is_same(again, found.word);  // one that was readable stays so until its next command
+    // One that was readable stays so until its next command.
+    const bool hit = Word::is_readable(place.low) && Word::is_still(again, tag, place.low);
+    if (hit && used == 0) frames.use(place);
+    return hit;
   }
 
   /// Pins, stores, marks and unpins at once, one pin for all lanes of a page: nobody is waited for in between.
@@ -190,7 +195,7 @@ class Cache {
     if (acts) detail::Element<T>::store(commands_.frames.at(found.number), offset, value);
     arch::converge(group);  // order: other lanes' elements before the leader's wait
     if (acts && leads) {
-      if (commands_.frames.used(found.number) == 0) commands_.frames.use(found.number);
+      commands_.frames.use_if_not(found.number);
       arch::wait_stores();  // order: elements before the pin's end
       commands_.frames.unpin(found.number);
     }
@@ -201,7 +206,7 @@ class Cache {
     PinnedPage result;
     result.status = bring<true>(page, until, [&](uint64_t, bool acts, Frame found) {
       if (!acts || !commands_.frames.pin(found, write, write ? Word::dirty : 0)) return false;
-      if (commands_.frames.used(found.number) == 0) commands_.frames.use(found.number);
+      commands_.frames.use_if_not(found.number);
       result.frame = found.number;
       result.data = commands_.frames.at(found.number);
       return true;

@@ -26,9 +26,13 @@ struct Element {
 
   Word word[count];
 
-  XIO_DEVICE_INLINE static Element load(const char* page, uint32_t offset) {
+  /// Where the words of the element at `offset` begin.
+  XIO_DEVICE_INLINE static constexpr uint32_t begin(uint32_t offset) {
+    return is_part ? offset & ~uint32_t{3} : offset;
+  }
+  XIO_DEVICE_INLINE static Element load(const char* begin) {
     Element got;
-    const auto* const from = reinterpret_cast<const Word*>(page + (is_part ? offset & ~uint32_t{3} : offset));
+    const auto* const from = reinterpret_cast<const Word*>(begin);
     for (uint32_t i = 0; i < count; ++i) got.word[i] = Frames::look<arch::Scope::system>(from + i);
     return got;
   }

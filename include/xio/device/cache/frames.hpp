@@ -33,6 +33,10 @@ struct CacheWord {
   XIO_HOST_DEVICE static constexpr bool is_readable(uint64_t word) { return (word & valid) != 0; }
   XIO_HOST_DEVICE static constexpr bool is_under_way(uint64_t word) { return (word & loading) != 0; }
   XIO_HOST_DEVICE static constexpr bool is_same(uint64_t a, uint64_t b) { return ((a ^ b) & identity) == 0; }
+  /// is_same() of a word that is known by its halves.
+  XIO_HOST_DEVICE static constexpr bool is_still(uint64_t a, uint32_t tag, uint32_t low) {
+    return static_cast<uint32_t>(a >> 32) == tag && (static_cast<uint32_t>(a) ^ low) < one_generation;
+  }
   XIO_HOST_DEVICE static constexpr uint64_t next_generation(uint64_t word) {
     return (word + one_generation) & generations;
   }
@@ -56,6 +60,18 @@ struct PageCommand {
 /// What became of a search for a frame. `full`: no frame of the set may be taken now.
 enum class Search : uint32_t { locked, present, full, found };
 
+/// The handle, with members that each lane uses for itself in vector registers: a kernel with a cache has no scalar
+/// register to spare.
+XIO_DEVICE_INLINE CacheHandle in_vector_registers(CacheHandle handle) {
+  handle.pages = arch::per_lane(handle.pages);
+  handle.page_shift = arch::per_lane(handle.page_shift);
+  handle.set_shift = arch::per_lane(handle.set_shift);
+  handle.ends = arch::per_lane(handle.ends);
+  handle.sets = arch::per_lane(handle.sets);
+  handle.counts = arch::per_lane(handle.counts);
+  return handle;
+}
+
 /// The words of a set are its lock, where the next search begins, the tag of a page that asks for the next frame, and
 /// how many others have left one to it.
 ///
@@ -68,7 +84,7 @@ class Frames {
   /// Of KeptResult::ended: the command was never submitted.
   static constexpr uint64_t unsubmitted = uint64_t{1} << 62;
 
-  XIO_HOST_DEVICE explicit Frames(const CacheHandle& cache) : c_(cache) {}
+  XIO_HOST_DEVICE explicit Frames(const CacheHandle& cache) : c_(in_vector_registers(cache)) {}
   XIO_DEVICE_INLINE const CacheHandle& handle() const { return c_; }
   /// What lies `bytes` behind a pointer that all lanes share: a GPU adds the two when it accesses it.
   template <class T>
@@ -79,10 +95,7 @@ class Frames {
   XIO_DEVICE_INLINE uint32_t ways() const { return 1u << c_.way_shift; }
   XIO_DEVICE_INLINE uint32_t tag_of(uint64_t page) const { return static_cast<uint32_t>(page >> c_.set_shift) + 1; }
   /// The first frame of a page's set.
-  XIO_DEVICE_INLINE uint32_t first_of(uint64_t page) const {
-    const uint32_t mixed = mix(static_cast<uint32_t>(page >> c_.set_shift));
-    return ((static_cast<uint32_t>(page) ^ mixed) & ((1u << c_.set_shift) - 1)) << c_.way_shift;
-  }
+  XIO_DEVICE_INLINE uint32_t first_of(uint64_t page) const { return set_of(page) << c_.way_shift; }
   /// The page of a frame that has one.
   XIO_DEVICE_INLINE uint64_t page_of(Frame frame) const {
     const uint32_t tag = static_cast<uint32_t>(frame.word >> 32) - 1;
@@ -99,39 +112,26 @@ class Frames {
   }
 
   /// Where the words of the page's set tell of it: the lower half of its frame's word, 0 if the page is absent, and the
-  /// frame, as the offset of its word in bytes. The words of four ways are on their way together.
+  /// frame, some of the set if the page is absent, as the offset of its word in bytes. The words of up to eight ways
+  /// are on their way together.
   struct Place {
     uint32_t low, offset;
   };
   XIO_DEVICE_INLINE Place look_up(uint64_t page) const {
-    const uint32_t tag = tag_of(page);
-    // The way is counted from the end of the set: so it is a constant for each of the four words.
-    uint32_t low = 0, way = 0, at = first_of(page) * 8;
-    for (uint32_t left = ways(); left != 0; left -= 4) {
-      uint64_t words[4];
-      for (uint32_t i = 0; i < 4; ++i) words[i] = look<scope>(at_offset(c_.words, at) + i);
-      order<scope>();  // order: words before elements
-      at += 32, way -= 32;
-      for (uint32_t i = 0; i < 4; ++i) {
-        const bool here = static_cast<uint32_t>(words[i] >> 32) == tag;
-        low = here ? static_cast<uint32_t>(words[i]) : low;
-        way = here ? 8 * i - 32 : way;
-      }
+    Place place{0, set_of(page) << (c_.way_shift + 3)};
+    if (ways() < 8) {
+      place = look_at<4>(place.offset, tag_of(page));
+    } else {
+      place = look_at<8>(place.offset, tag_of(page));
     }
-    return {page < c_.pages ? low : 0, at + way};
+    if (page >= c_.pages) place.low = 0;
+    return place;
   }
   /// The frame that holds or awaits the page.
   XIO_DEVICE_INLINE Frame find(uint64_t page) const {
     const Place place = look_up(page);
     return {place.offset / 8, place.low != 0 ? uint64_t{tag_of(page)} << 32 | place.low : 0};
   }
-  /// The frame of the page, and whether it can be read now.
-  XIO_DEVICE_INLINE bool find_readable(uint64_t page, Frame& found) const {
-    const Place place = look_up(page);
-    found = {place.offset / 8, uint64_t{tag_of(page)} << 32 | place.low};
-    return Word::is_readable(place.low);
-  }
-
   /// A load, after which coherent ones of the scope follow once order() was called.
   template <arch::Scope S, class T>
   XIO_DEVICE_INLINE static T look(const T* from) {
@@ -146,9 +146,18 @@ class Frames {
     if constexpr (!arch::looks_acquire) arch::order_loads<S>();
   }
 
-  /// Marks the frame as used lately, if `used` says that it is not so marked.
-  XIO_DEVICE_INLINE uint32_t used(uint32_t frame) const { return arch::load<scope>(at_offset(c_.notes, frame * 8)); }
-  XIO_DEVICE_INLINE void use(uint32_t frame) const { arch::store<scope>(at_offset(c_.notes, frame * 8), 1u); }
+  XIO_DEVICE_INLINE uint64_t* word_of(Place place) const { return at_offset(c_.words, place.offset); }
+  /// The data at a place, `bytes` behind the beginning of its page.
+  XIO_DEVICE_INLINE char* at(Place place, uint32_t bytes) const {
+    return c_.data + (uint64_t{place.offset} << (c_.page_shift - 3) | bytes);
+  }
+  /// Whether the frame is marked as used lately.
+  XIO_DEVICE_INLINE uint32_t used(Place place) const { return arch::load<scope>(at_offset(c_.notes, place.offset)); }
+  /// Marks it.
+  XIO_DEVICE_INLINE void use(Place place) const { arch::store<scope>(at_offset(c_.notes, place.offset), 1u); }
+  XIO_DEVICE_INLINE void use_if_not(uint32_t frame) const {
+    if (const Place place{0, frame * 8}; used(place) == 0) use(place);
+  }
   /// The queue of the frame's last command: whoever waits for its end takes completions there.
   XIO_DEVICE_INLINE uint32_t queue_of(uint32_t frame) const { return arch::load<scope>(&c_.notes[2 * frame + 1]); }
 
@@ -197,7 +206,7 @@ class Frames {
     } while (!arch::compare_exchange_ordered<scope>(word_of(frame.number), now, after(now, reads, bad)));
     if (!how.is_ok()) arch::fetch_add<scope>(reads ? &c_.counts->read_errors : &c_.counts->write_errors, uint64_t{1});
     // A page that could not be written goes last.
-    if (bad && !reads) use(frame.number);
+    if (bad && !reads) use({0, frame.number * 8});
     return true;
   }
 
@@ -244,7 +253,7 @@ class Frames {
       if (!more) continue;
       const uint32_t frame = first + ((hand + way) & (ways() - 1));
       const uint64_t word = observe(frame);
-      const uint32_t now = cost_of(word, used(frame), writes);
+      const uint32_t now = cost_of(word, used({0, frame * 8}), writes);
       if (now < cost) cost = now, best = {frame, word};
       more = ++way < ways() && cost > 1;
     }
@@ -307,6 +316,28 @@ class Frames {
     return 1 + (used != 0 ? of_used - 1 : 0) + (writes && (word & Word::dirty) != 0 ? of_dirty : 0);
   }
 
+  /// look_up() by `Count` words at a time, of a set at an offset.
+  template <uint32_t Count>
+  XIO_DEVICE_INLINE Place look_at(uint32_t at, uint32_t tag) const {
+    // The way is counted from the end of the set: so it is a constant for each of the words.
+    uint32_t low = 0, way = 0;
+    for (uint32_t left = Count == 4 ? 4 : ways(); left != 0; left -= Count) {
+      uint64_t words[Count];
+      for (uint32_t i = 0; i < Count; ++i) words[i] = look<scope>(at_offset(c_.words, at) + i);
+      order<scope>();  // order: words before elements
+      at += 8 * Count, way -= 8 * Count;
+      for (uint32_t i = 0; i < Count; ++i) {
+        const bool here = static_cast<uint32_t>(words[i] >> 32) == tag;
+        low = here ? static_cast<uint32_t>(words[i]) : low;
+        way = here ? 8 * i - 8 * Count : way;
+      }
+    }
+    return {low, at + way};
+  }
+  XIO_DEVICE_INLINE uint32_t set_of(uint64_t page) const {
+    const uint32_t mixed = mix(static_cast<uint32_t>(page >> c_.set_shift));
+    return (static_cast<uint32_t>(page) ^ mixed) & ((1u << c_.set_shift) - 1);
+  }
   XIO_DEVICE_INLINE static constexpr uint32_t mix(uint32_t tag) {
     const uint32_t product = tag * 0x9e3779b1u;
     return product ^ product >> 15;
