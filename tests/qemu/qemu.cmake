@@ -7,7 +7,7 @@ xio_add_tests(qemu host SOURCES ${sources})
 
 # Faults, hazards and heavy traffic on its controller, through the device API.
 if(XIO_BUILD_PROTOCOL_TESTS)
-  xio_sanitized_sources(sources ADDRESS hazards faults_media faults_commands faults_namespaces)
+  xio_sanitized_sources(sources ADDRESS hazards faults_media faults_commands faults_namespaces cache)
   xio_add_tests(qemu protocol LABELS protocol TIMEOUT 300 SOURCES ${sources})
   # Many threads, whose data others test.
   if(NOT XIO_SANITIZE MATCHES address)
