@@ -24,6 +24,12 @@ Status read(const nvme::QueueHandle& handle, uint64_t lba, const RegionSpan& to,
   return queue.wait(queue.read(lba, to, until), until);
 }
 
+Status write(const nvme::QueueHandle& handle, uint64_t lba, const RegionSpan& from, Duration limit) {
+  nvme::Queue<Sharing::thread> queue(handle);
+  const Deadline until = queue.deadline(limit);
+  return queue.wait(queue.write(lba, from, until), until);
+}
+
 void threaded() {
   //! [NvmeController]
   emulation::NvmeConfig config;
@@ -46,6 +52,14 @@ void threaded() {
   model.read_blocks(/*nsid*/ 1, lba, /*count*/ 1, block.data());
   //! [read_blocks]
   check("read_blocks", holds(block.data(), 64, 0));
+
+  //! [cut_power]
+  model.keep_flushed();
+  const Status stored = write(queue.handle(), lba, data.region().at(512, 512), 5_s);
+  model.cut_power();  // no Flush came before
+  //! [cut_power]
+  model.read_blocks(1, lba, 1, block.data());
+  check("cut_power", stored.is_ok() && holds(block.data(), 64, 0));
 
   //! [reset_statistics]
   model.reset_statistics();

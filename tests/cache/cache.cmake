@@ -3,7 +3,7 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
 # The page cache over in-process controllers: thousands of threads, few frames, every element compared.
-xio_sanitized_sources(sources ADDRESS rules faults THREAD sweep)
+xio_sanitized_sources(sources ADDRESS rules faults power THREAD sweep)
 # What it counts is the same under a sanitizer.
 if(NOT XIO_SANITIZE)
   list(APPEND sources counts)

@@ -183,12 +183,33 @@ class NvmeController final : public host::NvmeTransport {
   /// Copies blocks from the medium, without faults. Throws host::Error if the blocks do not exist or data is discarded.
   /// @snippet emulation.cpp read_blocks
   void read_blocks(uint32_t nsid, uint64_t lba, uint64_t count, void* to) {
-    with_blocks(nsid, lba, count, [to](unsigned char* data, uint64_t bytes) { std::memcpy(to, data, bytes); });
+    with_blocks(nsid, lba, count,
+                [=](Medium& medium) { std::memcpy(to, medium.block(lba), count << medium.block_shift()); });
   }
   /// Stores blocks on the medium, without faults. Throws like read_blocks().
   /// @snippet emulation.cpp write_blocks
   void write_blocks(uint32_t nsid, uint64_t lba, uint64_t count, const void* from) {
-    with_blocks(nsid, lba, count, [from](unsigned char* data, uint64_t bytes) { std::memcpy(data, from, bytes); });
+    with_blocks(nsid, lba, count, [=](Medium& medium) {
+      std::memcpy(medium.block(lba), from, count << medium.block_shift());
+      medium.flush(lba, count);
+    });
+  }
+
+  /// Begins to keep a copy of what is permanent, if NvmeConfig::volatile_write_cache: the media as they are, and what
+  /// is written later once a Flush has followed, or with FUA. write_blocks() is permanent at once.
+  /// @snippet emulation.cpp cut_power
+  void keep_flushed() {
+    perform([](Engine& engine) {
+      if (!engine.core().config.volatile_write_cache) return;
+      for (Medium& medium : engine.core().media) medium.keep_flushed();
+    });
+  }
+  /// Loses all that is not permanent, as a power cut may; needs keep_flushed() before. The controller itself goes on.
+  /// @snippet emulation.cpp cut_power
+  void cut_power() {
+    perform([](Engine& engine) {
+      for (Medium& medium : engine.core().media) medium.cut_power();
+    });
   }
 
   // Stepping, with NvmeExecution::stepped only.
@@ -257,7 +278,7 @@ class NvmeController final : public host::NvmeTransport {
     perform([&](Engine& engine) {
       Medium* const medium = engine.core().medium(nsid);
       if (!medium || !medium->contains(lba, count) || count == 0 || !medium->block(lba)) return;
-      body(medium->block(lba), count << medium->block_shift());
+      body(*medium);
       found = true;
     });
     if (!found) throw host::Error("emulated NVMe controller: these blocks do not exist or are not stored");

@@ -69,14 +69,20 @@ class IoCommands {
   uint16_t execute(const nvme::Sqe& sqe, const DataFault& fault) {
     const auto opcode = static_cast<uint8_t>(sqe.cdw0);
     if (!core_.valid_nsid(sqe.nsid)) return spec::final_status(spec::invalid_namespace);
-    if (opcode == spec::io_flush && sqe.nsid == spec::broadcast_namespace) return unfused(sqe);
+    if (opcode == spec::io_flush && sqe.nsid == spec::broadcast_namespace) {
+      for (Medium& medium : core_.media) medium.flush();
+      return unfused(sqe);
+    }
     Medium* const medium = core_.medium(sqe.nsid);
     if (!medium) return spec::final_status(spec::invalid_field);
     if (core_.config.transfer_only_commands && transfer_only::known(opcode)) return transfer(sqe, *medium);
     const bool known = opcode == spec::io_flush || opcode == spec::io_dataset_management || names_blocks(opcode);
     if (!known) return spec::final_status(spec::invalid_opcode);
     if (const uint16_t status = unfused(sqe)) return status;
-    if (opcode == spec::io_flush) return spec::success;
+    if (opcode == spec::io_flush) {
+      medium->flush();
+      return spec::success;
+    }
     if (opcode == spec::io_dataset_management) return dataset_management(sqe, *medium);
 
     const uint64_t lba = first_lba(sqe);
@@ -84,7 +90,7 @@ class IoCommands {
     const uint64_t bytes = count << medium->block_shift();
     if (exceeds(sqe, bytes, limit_of(opcode))) return spec::final_status(spec::invalid_field);
     if (!medium->contains(lba, count)) return spec::final_status(spec::lba_out_of_range);
-    if ((opcode == spec::io_read || opcode == spec::io_write) && (sqe.cdw12 >> 30 & 1) != 0)
+    if ((opcode == spec::io_read || opcode == spec::io_write) && forces_unit_access(sqe))
       core_.counters.forced_unit_access.add();
 
     switch (opcode) {
@@ -103,6 +109,7 @@ class IoCommands {
     }
   }
 
+  static bool forces_unit_access(const nvme::Sqe& sqe) { return (sqe.cdw12 >> 30 & 1) != 0; }
   static bool moves_data(uint8_t opcode) {
     return opcode == spec::io_read || opcode == spec::io_write || opcode == spec::io_compare;
   }
@@ -168,6 +175,7 @@ class IoCommands {
     if (!core_.config.discard_data)
       core_.data.copy_from_host(medium.block(lba),
                                 fault.kind == DataFault::tear ? std::min(fault.amount, bytes) : bytes);
+    if (forces_unit_access(sqe)) medium.flush(lba, count);
     medium.mark(lba, count, false);
     return spec::success;
   }

@@ -45,6 +45,19 @@ class Medium {
   /// First byte of a block of the namespace; null if nothing is stored.
   unsigned char* block(uint64_t lba) { return data_ ? data_.get() + (lba << shift_) : nullptr; }
 
+  /// Begins to keep what is permanent: now all, and later what was flushed.
+  void keep_flushed() {
+    if (data_) flushed_.assign(data_.get(), data_.get() + (blocks() << shift_));
+  }
+  void flush(uint64_t lba, uint64_t count) {
+    if (!flushed_.empty()) std::memcpy(flushed_.data() + (lba << shift_), block(lba), count << shift_);
+  }
+  void flush() { flush(0, blocks()); }
+  /// Loses what was not flushed. Marks of unreadable blocks stay as they are.
+  void cut_power() {
+    if (!flushed_.empty()) std::memcpy(data_.get(), flushed_.data(), flushed_.size());
+  }
+
   void zero(uint64_t lba, uint64_t count) {
     if (data_) std::memset(block(lba), 0, count << shift_);
   }
@@ -75,6 +88,7 @@ class Medium {
   NvmeNamespaceConfig config_;
   uint32_t shift_ = 0;
   std::unique_ptr<unsigned char, Free> data_;
+  std::vector<unsigned char> flushed_;  ///< empty: nothing is ever lost
   std::vector<bool> marks_;
   uint64_t unreadable_ = 0;
 };
