@@ -251,3 +251,94 @@ TEST_CASE("What a lane stores to a page or a record is performed before the fram
   CHECK(elements == 1);
   CHECK(records >= 2);
 }
+
+namespace {
+
+/// Runs `stopped`, and `meanwhile` before its access number `step`. Returns whether it has as many.
+template <class Stopped, class Meanwhile>
+bool stop_at(uint32_t step, Stopped stopped, Meanwhile meanwhile) {
+  uint32_t now = 0;
+  WatchedWave wave([&](const void*, const WatchedWave::Stores&) {
+    if (++now != step) return;
+    xio::arch::WaveOps* const self = xio::arch::current_wave;
+    xio::arch::current_wave = nullptr;
+    meanwhile();
+    xio::arch::current_wave = self;
+  });
+  stopped();
+  return now >= step;
+}
+
+/// A put takes fewer, but for the looks of its wait, which take longer on a busy machine.
+constexpr uint32_t most_steps = 300;
+
+uint64_t get(const CacheHandle& handle, uint64_t page, Duration limit, Status& status) {
+  uint64_t value = 0;
+  status = xio::Cache<xio::WriteBack>(handle, 1).get(page, 0, value, xio::deadline(limit));
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("A wave that stops at any step of a put, over one frame, loses nothing") {
+  Shape shape;
+  shape.pages = 2;
+  shape.queues_per_drive = 2;
+  uint32_t served = 0, step = 0;
+  for (bool more = true; more && step < most_steps;) {
+    CAPTURE(++step);
+    Rig rig(shape);
+    const CacheHandle handle = rig.cache->handle();
+    REQUIRE(xio::Cache<xio::WriteBack>(handle, 1).put(1, 0, uint64_t{11}, xio::deadline(patience)).is_ok());
+    Status put, got;
+    more = stop_at(
+        step, [&] { put = xio::Cache<xio::WriteBack>(handle, 0).put(0, 0, uint64_t{10}, xio::deadline(patience)); },
+        [&] {
+          const uint64_t value = get(handle, 1, 1_ms, got);  // the stopped wave may hold the frame, or the set
+          served += got.is_ok();
+          CHECK((got.is_ok() ? value == 11 : got == Status::timed_out));
+        });
+    CHECK(put.is_ok());
+    for (uint64_t page = 0; page < 2; ++page) {
+      CHECK(get(handle, page, patience, got) == 10 + page);
+      CHECK(got.is_ok());
+    }
+    CHECK((handle.words[0] & Word::pins) == 0);
+  }
+  CHECK(step > 20);
+  CHECK(served != 0);
+}
+
+TEST_CASE("A wave that stops at any step of a put delays no page of another set") {
+  Shape shape;
+  shape.frames = 8;  // two sets
+  shape.pages = 64;
+  shape.queues_per_drive = 2;
+  uint32_t step = 0;
+  for (bool more = true; more && step < most_steps;) {
+    CAPTURE(++step);
+    Rig rig(shape);
+    const CacheHandle handle = rig.cache->handle();
+    const xio::detail::Frames frames(handle);
+    std::vector<uint64_t> same, other;
+    for (uint64_t page = 0; page < 64; ++page)
+      (frames.first_of(page) == frames.first_of(0) ? same : other).push_back(page);
+    REQUIRE((same.size() > 4 && other.size() > 1));
+    Status status;
+    for (uint32_t i = 1; i <= 4; ++i)  // pages that have to be written before others have their frames
+      REQUIRE(xio::Cache<xio::WriteBack>(handle, 1).put(same[i], 0, uint64_t{1}, xio::deadline(patience)).is_ok());
+    get(handle, other[0], patience, status);
+    Status put;
+    more = stop_at(
+        step, [&] { put = xio::Cache<xio::WriteBack>(handle, 0).put(0, 0, uint64_t{10}, xio::deadline(patience)); },
+        [&] {
+          for (const uint64_t page : {other[0], other[1]}) {
+            CHECK(get(handle, page, patience, status) == content(page * 512, 0));
+            CHECK(status.is_ok());
+          }
+        });
+    CHECK(put.is_ok());
+    CHECK(get(handle, 0, patience, status) == 10);
+  }
+  CHECK(step > 20);
+}
