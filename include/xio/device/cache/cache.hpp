@@ -50,7 +50,7 @@ class Cache {
     if (fetched.status.is_ok()) value = fetched.value;
     return fetched.status;
   }
-  /// get() if the page is present; returns false if it is not. Waits for nothing.
+  /// get() if the page is present, else returns false, with any content of `value`. Waits for nothing.
   /// @snippet cache.cpp get_present
   template <class T>
   XIO_DEVICE_INLINE bool get_present(uint64_t page, uint32_t offset, T& value) {
