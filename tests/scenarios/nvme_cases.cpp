@@ -366,6 +366,8 @@ std::vector<Case> nvme_cases() {
       {"grid_parts", run_nvme, 2, 64, 0, 128, 1},
       {"grid_on_gpu", run_nvme, 2, 0, 0, 32, 1, 0, on_gpu},
       {"grid_through", run_nvme, 2, 0, 0, 32, 1, 0, through},
+      // Failures that were waited for leave the log in turn, whichever wave takes completions.
+      {"grid_small_table", run_nvme, 3, 0, 0, 8, 1, 0, through | small_table, 0b111, "grid_through"},
       {"grid_shadow", run_nvme, 2, 0, 0, 32, 1, 0, shadow},
       {"grid_tokens", run_nvme, 2, 0, 0, 32, 3},
       wide({"grid_transfers", run_nvme, 3, 0, 0, 16, 1, 30, 0, fair}),

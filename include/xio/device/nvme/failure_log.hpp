@@ -123,7 +123,7 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
   const uint64_t entry = (ticket + 1) << 16 | (word & 0xffff);
   // The next one in turn, but rather one that is free or was seen by a waiter.
   uint32_t at = 0;
-  if (one.acts()) at = log->next;
+  if (one.acts()) at = protocol::read<S>(log->next);
   uint32_t tries = entries < failures_kept ? entries : failures_kept;
   for (bool looking = one.acts(); one.go_on(looking);) {
     if (!looking) continue;
@@ -135,7 +135,7 @@ XIO_DEVICE_INLINE uint64_t* keep_failure(FailureLog* log, uint32_t entries, uint
   uint64_t* const where = entries_of(log) + at;
   uint64_t replaced = 0;  // 0: none
   if (one.acts()) {
-    log->next = at + 1 < entries ? at + 1 : 0;
+    protocol::write<S>(log->next, at + 1 < entries ? at + 1 : 0);
     // Before or after its entry: both are performed before the slot is used again, and nobody searches for the failure
     // here earlier.
     const uint32_t used = protocol::read<S>(log->used);
