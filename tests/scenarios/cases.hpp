@@ -85,6 +85,8 @@ enum Feature : uint32_t {
 
 std::vector<Case> nvme_cases();
 std::vector<Case> rdma_cases();
+/// NVMe over RDMA.
+std::vector<Case> fabric_cases();
 /// Other libraries' code, in kernel files of its own (tests/peers), and ours beside it: only costs are compared.
 std::vector<Case> peer_cases();
 

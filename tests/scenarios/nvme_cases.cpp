@@ -9,8 +9,7 @@
 #include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
 
-#include <scenarios/arena.hpp>
-#include <scenarios/launch.hpp>
+#include <scenarios/nvme_job.hpp>
 
 #include "small_rings.hpp"
 
@@ -45,9 +44,6 @@ using xio::emulation::NvmeController;
 
 /// Status of commands that are made to fail: internal error.
 constexpr uint16_t made_to_fail = 0x06;
-
-/// Whether commands are longer than a page.
-bool is_long(const Case& one) { return (one.features & (small_pages | page_lists)) != 0; }
 
 /// A controller with its memory in the arena.
 class Drive {
@@ -191,10 +187,8 @@ std::string misplaced(NvmeController& model, const Case& one, uint32_t lanes, pt
 }
 
 Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
-  const uint32_t wave = gpu.wave_size();
-  const uint32_t threads = one.threads != 0 ? one.threads : wave;
-  const uint32_t lanes = one.lanes != 0 ? one.lanes : one.blocks * threads;
-  const uint32_t waves = one.blocks * ((threads + wave - 1) / wave);
+  const Shape shape(gpu, one);
+  const uint32_t lanes = shape.lanes;
   const bool by_lane = one.name.find("by_lane") != std::string::npos;
   const bool striped = one.name.find("striped") != std::string::npos;
   const Trouble what = trouble_of(one, seed);
@@ -239,43 +233,13 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     prepare(drive, one, seed, uint64_t{lanes} * std::max(one.rounds, one.count));
   }
   // Each controller maps the process's memory at the same bus address.
-  const uint32_t per_thread = is_long(one) ? one.count * 512 : thread_bytes;
-  const uint32_t pieces = (one.features & pairs) != 0 ? one.count : lanes;
-  const size_t bytes = size_t{per_thread} * (pieces > lanes ? pieces : lanes) + 4096;
+  const size_t bytes = data_bytes(one, lanes);
   auto* const data = static_cast<uint64_t*>(arena.allocate(bytes, 4096, kind, "data"));
   uint64_t bus = 0;
   for (const auto& drive : all) bus = drive->model->map(data, bytes);
-  if ((one.features & filled) != 0) fill_blocks(data, lanes);
-
-  auto* const report = arena.make<Report>(1, MemoryKind::local, "report");
-  auto* const own = arena.make<xio::nvme::QueueHandle>(handles.size(), MemoryKind::local, "handles");
-  for (size_t i = 0; i < handles.size(); ++i) own[i] = handles[i];
-  NvmeJob job{};
-  job.queues = own;
-  job.bus = bus;
-  job.data = data;
-  job.report = report;
-  job.lanes = lanes;
-  job.rounds = one.rounds;
-  job.count = one.count;
-  job.words = 6;
-  job.patience_ns = gpu.patience_ns();
+  const NvmeJob job = nvme_job(arena, gpu, one, seed, shape, handles, data, bus);
+  const Report* const report = job.report;
   const bool answers_ends = (one.features & watched) != 0;
-  const MemoryKind told_in = answers_ends || seed % 2 == 0 ? kind : MemoryKind::local;
-  job.notifications = arena.make<xio::Notification>(3 * lanes, told_in, "notifications");
-  job.kept = arena.make<xio::KeptResult>(size_t{lanes} * one.rounds, told_in, "kept results");
-  job.answers = arena.make<Answer>(lanes, kind, "answers");
-  job.turns = arena.make<Turn>(lanes, MemoryKind::local, "turns");
-  if (one.count != 0) {
-    const uint32_t each = (one.features & pairs) != 0 ? one.count : one.count * waves;
-    auto* const list = arena.make<xio::nvme::Piece>(2 * each, MemoryKind::local, "pieces");
-    for (uint32_t i = 0; i < each; ++i) {
-      const uint32_t place = (one.features & pairs) != 0 ? i : i % lanes;
-      list[i] = {i, bus + place * thread_bytes, 1};
-      list[each + i] = {i, bus + place * thread_bytes + thread_bytes / 2, 1};
-    }
-    job.pieces = list;
-  }
 
   arena.map(gpu.memory);
   for (const auto& h : handles) {
@@ -289,13 +253,13 @@ Outcome run_nvme(Gpu& gpu, const Case& one, uint64_t seed) {
     return done != 0;
   };
 
-  Outcome outcome = launch_case(gpu, one, seed, threads, job, [&] {
+  Outcome outcome = launch_case(gpu, one, seed, shape.threads, job, [&] {
     for (const auto& drive : all) {
       // Advances delayed commands, which need steps to complete.
       for (uint32_t i = 0; i < 100; ++i) drive->model->step(~0u);
       drive->model->run(100000);
     }
-    const uint64_t operations = nvme_operations(one, lanes, waves);
+    const uint64_t operations = nvme_operations(one, lanes, shape.waves);
     // Where late data cannot be flushed, every wait must say so; so must it where a piece of each batch fails.
     const bool unable = one.name.find("unable") != std::string::npos;
     const bool all_fail = unable || one.name == "wave_batches_failing";

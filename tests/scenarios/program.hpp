@@ -37,6 +37,7 @@ class Program {
     app.add_option("--case", only_, "this one only");
     app.add_flag("--stop", stop_, "end a case with its first wrong run");
     app.add_flag("--rdma", rdma_, "the RDMA cases instead of NVMe's");
+    app.add_flag("--fabrics", fabrics_, "the cases of NVMe over RDMA");
     app.add_flag("--peers", peers_, "the cases of other libraries instead");
     app.add_flag("--misplaced", misplaced_, "host memory in place of the GPU's own, which handles name nevertheless");
   }
@@ -54,7 +55,7 @@ class Program {
       last = std::stoull(dash == std::string::npos ? seeds_ : seeds_.substr(dash + 1));
     }
     std::vector<Case> chosen;
-    for (const Case& one : peers_ ? peer_cases() : rdma_ ? rdma_cases() : nvme_cases())
+    for (const Case& one : of_kind())
       if (only_.empty() || only_ == one.name) chosen.push_back(one);
     if (chosen.empty()) throw Fault("no case " + only_);
     for (Case& one : chosen) one.features |= misplaced_ ? misplaced : 0u;
@@ -98,11 +99,18 @@ class Program {
   uint64_t step = 1;
 
  private:
+  std::vector<Case> of_kind() const {
+    if (peers_) return peer_cases();
+    if (rdma_) return rdma_cases();
+    return fabrics_ ? fabric_cases() : nvme_cases();
+  }
+
   std::string seeds_;
   std::string only_;
   uint64_t operations_ = ~uint64_t{0};
   bool stop_ = false;
   bool rdma_ = false;
+  bool fabrics_ = false;
   bool peers_ = false;
   bool misplaced_ = false;
 };

@@ -60,10 +60,10 @@ XIO_DEVICE void write_read(const NvmeJob& job) {
 }
 
 /// Only reads and waits, to measure the cost of an operation.
-template <xio::Sharing S>
+template <xio::Sharing S, class Policy = xio::Policy<>>
 XIO_DEVICE void reads(const NvmeJob& job) {
   using namespace xio;
-  nvme::Queue<S> queue(own_queue<S>(job));
+  nvme::Queue<S, Policy> queue(own_queue<S>(job));
   Blocks<decltype(queue)> blocks(queue, job, thread_number());
   const Deadline limit = blocks.until();
   uint64_t good = 0;
@@ -108,11 +108,11 @@ XIO_DEVICE void session(const NvmeJob& job) {
 }
 
 /// Tokens waited for in completion order, tested, or waited for together.
-template <xio::Sharing S>
+template <xio::Sharing S, class Policy = xio::Policy<xio::Notify>>
 XIO_DEVICE void many_tokens(const NvmeJob& job) {
   using namespace xio;
   if (thread_number() >= job.lanes) return;
-  nvme::Queue<S, Policy<Notify>> queue(own_queue<S>(job));
+  nvme::Queue<S, Policy> queue(own_queue<S>(job));
   Blocks<decltype(queue)> blocks(queue, job, thread_number());
   constexpr uint32_t most = 3;
   for (uint32_t round = 0; round < job.rounds; ++round) {

@@ -11,11 +11,11 @@ namespace scenarios {
 
 /// Each wave reads its blocks without waiting for them. The wave before it waits, by fence(), quiet() or for the token,
 /// and compares the data. Every second wave takes completions before.
-template <xio::Sharing S>
+template <xio::Sharing S, class Policy = xio::Policy<>>
 XIO_DEVICE void others(const NvmeJob& job) {
   using namespace xio;
   if (arch::lane() >= comparing_lanes) return;
-  nvme::Queue<S> queue(job.queues[0]);
+  nvme::Queue<S, Policy> queue(job.queues[0]);
   const Turns turns(job.turns, job.lanes);
   Blocks<decltype(queue)> own(queue, job, thread_number());
   Blocks<decltype(queue)> theirs(queue, job, turns.next());
