@@ -23,7 +23,8 @@ namespace scenarios {
 template <class Kit>
 xio::emulation::RdmaQueueConfig roomy(uint32_t entries = 64) {
   xio::emulation::RdmaQueueConfig config = Kit::config();
-  config.rq_entries = 2 * entries;
+  // More than there are responses: entries that were not posted before show one that is read too early.
+  config.rq_entries = 4 * entries;
   config.receive_cq_entries = 4 * entries;
   config.sq_units = 8 * entries;
   if (config.cq_entries != 1) config.cq_entries = 16 * entries;
