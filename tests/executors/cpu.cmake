@@ -6,7 +6,7 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
 endif()
 
 xio_add_test(executors/cpu OWN_MAIN NO_TEST LIBS CLI11::CLI11 DEFINITIONS XIO_INTERLEAVE=1
-  SOURCES cpu_nvme.cpp cpu_rdma.cpp cpu_fabrics.cpp ../scenarios/nvme_cases.cpp ../scenarios/rdma_cases.cpp
+  SOURCES cpu_nvme.cpp cpu_rdma.cpp cpu_fabrics.cpp cpu_key_values.cpp ../scenarios/nvme_cases.cpp ../scenarios/rdma_cases.cpp
     ../scenarios/fabric_cases.cpp)
 
 # A sanitizer looks at the code, not at how lanes are numbered.
@@ -34,7 +34,9 @@ foreach(lanes IN LISTS waves)
   xio_register_test(NAME executors.rdma.cpu${lanes} LABELS ${rdma_labels} TIMEOUT 300
     COMMAND executors-cpu --rdma --lanes ${lanes} --seeds ${seeds})
 endforeach()
-xio_register_test(NAME executors.fabrics.cpu32 LABELS executors protocol TIMEOUT 300
-  COMMAND executors-cpu --fabrics --lanes 32 --seeds ${seeds})
+foreach(kind fabrics key_values)
+  xio_register_test(NAME executors.${kind}.cpu32 LABELS executors protocol TIMEOUT 300
+    COMMAND executors-cpu --${kind} --lanes 32 --seeds ${seeds})
+endforeach()
 xio_register_test(NAME executors.nvme_many.cpu8 LABELS executors slow nightly TIMEOUT 7200 COMMAND executors-cpu --lanes 8 --seeds 2000)
 xio_register_test(NAME executors.rdma_many.cpu32 LABELS executors slow nightly TIMEOUT 7200 COMMAND executors-cpu --rdma --lanes 32 --seeds 2000)

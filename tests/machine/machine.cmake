@@ -85,14 +85,16 @@ xio_register_tool_test("${XIO_NVCC_MISSING}" NAME machine.timed LABELS machine o
 
 # Every way of sharing, policy and call against the in-process devices, with a few seeds by day and many at night. PTX is nvcc's for
 # sm_90 and clang's for sm_70. Each day one of AMD's targets has a turn and sm_90, one with the cases of NVMe and the other one with those
-# of RDMA: in four days both, and each target, have had both, and NVMe over RDMA a turn. At night all have all, those of the newer compiler among them.
+# of RDMA: in four days both, and each target, have had both, and NVMe over RDMA and values under keys a turn. At night all have all, those of the newer compiler among them.
 # A turn and the days between two of them.
 set(machine_day_nvme_sm_90 1 2)
 set(machine_day_rdma_sm_90 0 2)
 set(machine_day_fabrics_sm_90 3 4)
+set(machine_day_key_values_sm_90 2 4)
 set(machine_day_nvme_gfx942 0 4)
 set(machine_day_rdma_gfx942 1 4)
 set(machine_day_fabrics_gfx942 2 4)
+set(machine_day_key_values_gfx942 3 4)
 set(machine_day_nvme_gfx1201 2 4)
 set(machine_day_rdma_gfx1201 3 4)
 set(machine_targets sm_90 ${XIO_HIP_TARGETS} sm_70)
@@ -101,7 +103,7 @@ if(NOT XIO_HIP_NEWER_MISSING)
     list(APPEND machine_targets newer:${arch})
   endforeach()
 endif()
-foreach(kind nvme rdma fabrics)
+foreach(kind nvme rdma fabrics key_values)
   set(which "")
   if(NOT kind STREQUAL nvme)
     set(which --${kind})
@@ -147,7 +149,7 @@ foreach(kind nvme rdma fabrics)
       set_tests_properties(machine.misplaced.${arch} PROPERTIES PASS_REGULAR_EXPRESSION " 1 wrong")
     endif()
     # What an operation costs in executed instructions: limits are of clang 19's code, and nvcc's.
-    if(NOT by MATCHES "newer:" AND (NOT kind STREQUAL fabrics OR by MATCHES "^(gfx942|sm_90)$"))
+    if(NOT by MATCHES "newer:" AND (kind MATCHES "^(nvme|rdma)$" OR "${kind}.${by}" MATCHES "^fabrics.(gfx942|sm_90)$"))
       list(APPEND names machine.${kind}_costs.${arch})
       xio_register_test(NAME machine.${kind}_costs.${arch} LABELS ${labels} budget
         COMMAND machine-run ${file} ${which} --counts --budgets ${machine_dir}/budgets.txt
@@ -166,7 +168,7 @@ if(NOT missing AND NOT EXISTS ${XIO_TRITON_PYTHON})
   set(missing "no triton (scripts/triton-env)")
 endif()
 foreach(arch IN LISTS XIO_HIP_TARGETS)
-  foreach(kind nvme rdma fabrics)
+  foreach(kind nvme rdma fabrics key_values)
     xio_register_tool_test("${missing}" NAME codegen.assertions.${kind}.${arch} LABELS codegen once nightly TIMEOUT 900
       COMMAND ${XIO_TRITON_PYTHON} ${XIO_CODEGEN_DIR}/triton_llvm.py ${arch} ${XIO_HIP_NEWER_PATH} ${XIO_HIP_NEWER_FLAGS}
         ${scenarios_dir}/kernels/${kind}.hip)

@@ -80,11 +80,14 @@ enum Feature : uint32_t {
   rings_early = 2097152,  ///< MLX5: doorbells before the record, that name other entries: devices go by the record
   short_entries = 4194304,  ///< the shortest send entries that the vendor has
   on_gpu = 8388608,         ///< handles and regions say that all lies in the GPU's memory
-  misplaced = 16777216      ///< what they say is wrong
+  misplaced = 16777216,     ///< what they say is wrong
+  keyed = 33554432          ///< the namespace stores values under keys
 };
 
 std::vector<Case> nvme_cases();
 std::vector<Case> rdma_cases();
+/// NVMe namespaces that store values under keys.
+std::vector<Case> key_value_cases();
 /// NVMe over RDMA.
 std::vector<Case> fabric_cases();
 /// Other libraries' code, in kernel files of its own (tests/peers), and ours beside it: only costs are compared.

@@ -8,6 +8,8 @@
 
 #include <xio/host/emulation/nvme/controller.hpp>
 #include <xio/host/nvme/controller.hpp>
+#include <xio/vendors/nvme/encode_kv.hpp>
+#include <xio/vendors/nvme/status.hpp>
 
 #include <scenarios/nvme_job.hpp>
 
@@ -20,6 +22,7 @@ uint64_t nvme_operations(const Case& one, uint32_t lanes, uint32_t waves) {
   // Some kernels use that many lanes of each wave, if it has them.
   const auto some = [&](uint32_t most) { return uint64_t{waves} * std::min(most, lanes / waves); };
   const auto ends = [&](const char* what) { return name.find(what) != std::string::npos; };
+  if (ends("keys")) return uint64_t{lanes} * one.rounds * key_operations;
   if (ends("tokens") || ends("by_lane") || ends("tail")) return uint64_t{lanes} * one.rounds * 3;
   if (ends("lost")) return lanes;
   if (ends("thread_every")) return uint64_t{lanes} * one.rounds * 8;
@@ -55,10 +58,17 @@ class Drive {
     config.poison_fetched_entries = true;
     config.namespaces[0].blocks = 1u << 16;
     if ((one.features & small_pages) != 0) config.mdts = 1;
+    if ((one.features & keyed) != 0) {
+      config.namespaces[0].key_values = true;
+      config.namespaces[0].longest_key = longest_key;
+      config.namespaces[0].longest_value = longest_value;
+    }
     config.memory = arena.source(kind, "rings", told_memory(one));
     auto transport = std::make_unique<NvmeController>(std::move(config));
     model = transport.get();
-    controller = std::make_unique<xio::host::NvmeController>(std::move(transport));
+    xio::host::ControllerOptions controller_options;
+    controller_options.all_command_sets = (one.features & keyed) != 0;
+    controller = std::make_unique<xio::host::NvmeController>(std::move(transport), controller_options);
     model->faults().seed(seed);
   }
 
@@ -84,6 +94,11 @@ void prepare(Drive& drive, const Case& one, uint64_t seed, uint64_t blocks) {
     const bool bad = (one.features & small_pages) != 0 ? lba % one.count == 0 : is_bad(lba);
     if ((one.features & bad_blocks) != 0 && bad) plan.fail(Match().with_lba(lba, lba), made_to_fail);
   }
+  // Dwords 10 and 11 of a Retrieve: the size of the buffer, and of the key.
+  constexpr uint64_t unreadable = unreadable_bytes | uint64_t{longest_key} << 32;
+  if ((one.features & keyed) != 0)
+    plan.fail(Match().with_opcode(static_cast<uint8_t>(xio::nvme::KvOpcode::retrieve)).with_lba(unreadable, unreadable),
+              xio::nvme::sc::unrecovered_error);
   if ((one.features & twice) != 0) plan.duplicate(Match().at(seed % blocks));
 }
 
@@ -396,6 +411,19 @@ std::vector<Case> nvme_cases() {
       {"thread_loaded_through", run_nvme, 1, 8, 8, 4, 1, 0, own_queues | filled | through, fair},
       {"grid_zeroed", run_nvme, 2, 0, 0, 32, 1, 0, 0, fair},
       {"grid_zeroed_through", run_nvme, 2, 0, 0, 32, 1, 0, through, fair},
+  };
+}
+
+std::vector<Case> key_value_cases() {
+  constexpr uint32_t fair = 0b011;
+  return {
+      {"keys_thread", run_nvme, 1, 4, 4, 3, 2, 0, own_queues | keyed, fair},
+      {"keys_wave", run_nvme, 1, 0, 0, 64, 1, 0, keyed, fair},
+      {"keys_wave_in_part", run_nvme, 1, 0, 7, 5, 2, 0, keyed, fair, "keys_wave"},
+      {"keys_block", run_nvme, 1, 128, 0, 32, 1, 0, keyed, fair},
+      {"keys_grid", run_nvme, 2, 64, 0, 32, 1, 0, keyed, fair},
+      {"keys_grid_narrow", run_nvme, 3, 0, 0, 7, 1, 0, keyed, fair, "keys_grid"},
+      {"keys_grid_through", run_nvme, 2, 0, 0, 32, 1, 0, keyed | through, fair},
   };
 }
 

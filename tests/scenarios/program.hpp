@@ -37,6 +37,7 @@ class Program {
     app.add_option("--case", only_, "this one only");
     app.add_flag("--stop", stop_, "end a case with its first wrong run");
     app.add_flag("--rdma", rdma_, "the RDMA cases instead of NVMe's");
+    app.add_flag("--key_values", key_values_, "the cases of values under keys");
     app.add_flag("--fabrics", fabrics_, "the cases of NVMe over RDMA");
     app.add_flag("--peers", peers_, "the cases of other libraries instead");
     app.add_flag("--misplaced", misplaced_, "host memory in place of the GPU's own, which handles name nevertheless");
@@ -102,7 +103,8 @@ class Program {
   std::vector<Case> of_kind() const {
     if (peers_) return peer_cases();
     if (rdma_) return rdma_cases();
-    return fabrics_ ? fabric_cases() : nvme_cases();
+    if (fabrics_) return fabric_cases();
+    return key_values_ ? key_value_cases() : nvme_cases();
   }
 
   std::string seeds_;
@@ -111,6 +113,7 @@ class Program {
   bool stop_ = false;
   bool rdma_ = false;
   bool fabrics_ = false;
+  bool key_values_ = false;
   bool peers_ = false;
   bool misplaced_ = false;
 };

@@ -45,6 +45,13 @@ constexpr uint32_t comparing_lanes = 8;
 /// The same in cases that ask late.
 constexpr uint32_t late_lanes = 4;
 
+/// Operations of a thread in one round of cases with keys, whose namespace has these longest keys and values, in bytes.
+constexpr uint32_t key_operations = 13;
+constexpr uint32_t longest_key = 8;
+constexpr uint32_t longest_value = 256;
+/// Retrieves into so many bytes end with Unrecovered Error.
+constexpr uint32_t unreadable_bytes = 68;
+
 /// Bad blocks of cases that have them: most are bad, so that more operations fail than fit in the log.
 XIO_HOST_DEVICE constexpr bool is_bad(uint64_t lba) { return lba % 7 != 3; }
 /// Dword 0 of the completion of a command that starts at this block, in cases with `answers`.
