@@ -92,9 +92,7 @@ void take_specially(xf_job& job, Running& running, uintptr_t command, uint16_t s
   if (--operation.left == 0) end(running, operation.tag, operation.error);
 }
 
-void keep_running(xf_job& job, Running& running) try {
-  if (running.gpu->ring().in_flight() != 0) running.gpu->keep_running();
-} catch (const host::Error& error) {
+void keep_running(xf_job& job, Running& running) try { running.gpu->keep_running(); } catch (const host::Error& error) {
   lose(job, running, EIO, error.what());
 }
 

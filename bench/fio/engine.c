@@ -20,6 +20,7 @@ struct xio_options {
   unsigned int shadow;
   unsigned int executor;
   unsigned int gpu;
+  unsigned int waves;
 };
 
 enum { EXECUTOR_CPU, EXECUTOR_GPU };
@@ -65,6 +66,14 @@ static struct fio_option options[] = {
      .def = "0",
      .help = "number of the GPU, with executor=gpu",
      XIO_OPTION(gpu)},
+    {.name = "waves",
+     .lname = "Waves",
+     .type = FIO_OPT_INT,
+     .def = "1",
+     .minval = 1,
+     .maxval = 64,
+     .help = "of the kernel of executor=gpu, each with a queue of its own",
+     XIO_OPTION(waves)},
     {.name = NULL},
 };
 
@@ -97,7 +106,8 @@ static int attach(struct thread_data* td) {
                               .nsid = o->nsid,
                               .cq_entries = o->cq_entries,
                               .shadow = (int)o->shadow,
-                              .gpu = o->executor == EXECUTOR_GPU ? (int)o->gpu : -1};
+                              .gpu = o->executor == EXECUTOR_GPU ? (int)o->gpu : -1,
+                              .waves = o->waves};
   struct xio_data* d = td->io_ops_data;
   if (d) return 0;
   if (strcmp(fio_version_string, XIO_FIO_VERSION) != 0) {
@@ -113,6 +123,10 @@ static int attach(struct thread_data* td) {
   /* -1 is the CPU where xf_options say so. */
   if (o->executor == EXECUTOR_GPU && wanted.gpu < 0) {
     xf_say("gpu is the number of a GPU, 0 or more");
+    return fail(td, EINVAL, "xio");
+  }
+  if (o->executor != EXECUTOR_GPU && o->waves != 1) {
+    xf_say("waves are those of a kernel; please set executor=gpu");
     return fail(td, EINVAL, "xio");
   }
   if (!td->o.use_thread && strncmp(wanted.controller, "vfio", 4) == 0) {

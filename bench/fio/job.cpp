@@ -57,7 +57,8 @@ Status post(xf_job& job, Running& running, xf_operation operation, uint64_t lba,
   const bool has_data = operation == XF_TRIM || job.region.at(place, blocks << running.block_shift).reach.is_inside();
   if (blocks == 0 || !has_data || lba > job.names.blocks || blocks > job.names.blocks - lba)
     return Status::out_of_range;
-  if (!running.has_room(parts)) return Status::would_block;
+  // All of them in one ring, whose turn it remains.
+  if (running.gpu->ring(running.commands, parts) == nullptr) return Status::would_block;
   const uintptr_t one = uintptr_t{index} * 2 + 1;
   if (operation == XF_TRIM) {
     const uint32_t ranges = write_ranges(running, lba, blocks, index);
@@ -125,7 +126,7 @@ Status submit_flush(Running& running) {
   return token.status;
 }
 
-host::NvmeQueue create_queue(xf_job& job, uint32_t depth) {
+std::vector<host::NvmeQueue> create_queues(xf_job& job, uint32_t depth) {
   host::NvmeController& controller = job.controller();
   const uint32_t most = controller.max_queue_entries();
   host::QueueOptions options;
@@ -137,7 +138,9 @@ host::NvmeQueue create_queue(xf_job& job, uint32_t depth) {
   if (options.cq_entries == 0 && options.depth < usual) options.cq_entries = usual;
   options.shadow_doorbells = job.drive->shadow;
   if (job.gpu) options = host::on(job.gpu->executor, options);
-  return controller.create_queue(options);
+  std::vector<host::NvmeQueue> queues;
+  while (queues.size() < job.waves) queues.push_back(controller.create_queue(options));
+  return queues;
 }
 
 }  // namespace
@@ -149,6 +152,7 @@ xf_job* xf_open(const xf_options* options) try {
   job->spec = options->controller;
   job->cq_entries = options->cq_entries;
   job->gpu_number = options->gpu;
+  job->waves = options->waves;
   job->drive = &fio::open_drive(job->spec, options->shadow != 0, job->gpu_number);
   try {
     job->nsid = job->drive->opened.namespace_or(options->nsid);
@@ -203,7 +207,7 @@ void xf_release(xf_job* job) {
 int xf_start(xf_job* job, const xf_sizes* sizes) try {
   // Not before: a process that forks has no GPU.
   if (job->gpu_number >= 0) job->gpu = fio::open_gpu(static_cast<uint32_t>(job->gpu_number));
-  auto running = std::make_unique<Running>(create_queue(*job, sizes->depth));
+  auto running = std::make_unique<Running>(create_queues(*job, sizes->depth));
   const uint64_t whole = uint64_t{running->queue.handle().max_blocks} << job->names.block_shift;
   if (sizes->largest > whole) {
     // Split operations take a place for each part.
@@ -215,7 +219,7 @@ int xf_start(xf_job* job, const xf_sizes* sizes) try {
                         "; please choose a smaller bs");
     running.reset();
     const uint64_t depth = std::min<uint64_t>(sizes->depth * parts, most);
-    running = std::make_unique<Running>(create_queue(*job, static_cast<uint32_t>(depth)));
+    running = std::make_unique<Running>(create_queues(*job, static_cast<uint32_t>(depth)));
   }
   running->largest = whole;
   running->block_shift = job->names.block_shift;
@@ -223,7 +227,7 @@ int xf_start(xf_job* job, const xf_sizes* sizes) try {
   running->operations.resize(sizes->depth + 1);
   running->ended.resize(sizes->depth + 1);
   if (sizes->largest_trim != 0) prepare_trims(*job, *running, *sizes);
-  if (job->gpu) running->gpu = std::make_unique<fio::GpuServer>(job->gpu, running->owner.handle(), job->drive->shadow);
+  if (job->gpu) running->gpu = std::make_unique<fio::GpuServer>(job->gpu, running->owners, job->drive->shadow);
   job->running = std::move(running);
   return 0;
 } catch (const std::exception& error) {

@@ -26,6 +26,7 @@ struct xf_options {
   uint32_t cq_entries;    /**< 0: 1024, or as many as the controller's queues hold */
   int shadow;             /**< whether the queues have shadow doorbells */
   int gpu;                /**< number of the GPU whose kernel submits; -1: the job's own thread does */
+  uint32_t waves;         /**< of that kernel, each with a queue of its own; 1 without a GPU */
 };
 
 /** Sizes of a job, in bytes where nothing else is said. */

@@ -7,7 +7,11 @@
 
 extern "C" {
 
-XIO_BOUNDED_KERNEL(64) void fio_serve(fio::RingJob job) { fio::serve<xio::MmioDoorbell>(job); }
-XIO_BOUNDED_KERNEL(64) void fio_serve_shadow(fio::RingJob job) { fio::serve<xio::ShadowDoorbell>(job); }
+XIO_BOUNDED_KERNEL(64) void fio_serve(const fio::RingJob* jobs, uint64_t launch) {
+  fio::serve<xio::MmioDoorbell>(jobs, launch);
+}
+XIO_BOUNDED_KERNEL(64) void fio_serve_shadow(const fio::RingJob* jobs, uint64_t launch) {
+  fio::serve<xio::ShadowDoorbell>(jobs, launch);
+}
 
 }  // extern "C"

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Between a job of fio and the kernel that works for it: a ring of commands, and one of answers.
+/// @brief Between a job of fio and a wave that works for it: a ring of commands, and one of answers.
 ///
 /// All of it lies in host memory, but for what the kernel keeps for itself. Words have the byte order of the host.
 
@@ -64,19 +64,19 @@ struct Posted {
   XIO_HOST_DEVICE static constexpr uint64_t number(uint64_t word) { return word & (abandons - 1); }
 };
 
-/// What a kernel leaves to the host when it ends.
+/// What a wave leaves to the host when it ends.
 struct alignas(64) Report {
-  uint64_t left;     ///< RingJob::launch of the last one that has ended, stored last
+  uint64_t left;     ///< number of the last launch in which it has ended, stored last
   uint32_t refusal;  ///< Status::pack() of what the queue refused a command with; 0: nothing
 };
 
-/// What a kernel leaves to the next one, in memory of its own; zeroed before the first.
-struct Progress {
+/// What a wave leaves to that of the next launch, in a line of its own; zeroed before the first.
+struct alignas(128) Progress {
   uint64_t taken;  ///< commands that were submitted
   uint64_t given;  ///< answers
 };
 
-/// Argument of the kernel. Pointers are addresses of the executing side.
+/// Of one wave: each block of a kernel has its own. Pointers are addresses of the executing side.
 ///
 /// The host keeps the number of commands without an answer at or below the queue's depth, and posts none whose
 /// completion slot an earlier one still has. Nobody else uses the queue.
@@ -89,8 +89,7 @@ struct RingJob {
   Progress* progress;
   uint32_t commands_mask;  ///< entries - 1; a power of two
   uint32_t answers_shift;  ///< log2 of the entries
-  uint64_t launch;         ///< number of this launch, from 1
-  xio::Duration patience;  ///< how long nothing happens before the kernel ends, and leaves the rest to another launch
+  xio::Duration patience;  ///< how long nothing happens before the wave ends, and leaves the rest to another launch
 };
 
 }  // namespace fio

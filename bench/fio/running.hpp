@@ -42,45 +42,39 @@ struct Operation {
   int error = 0;
 };
 
-/// The queue of a job, and what is in flight.
+/// The queue of a job, or those of its kernel's waves, and what is in flight.
 struct Running {
-  explicit Running(xio::host::NvmeQueue&& made)
-      : owner(std::move(made)),
-        queue(owner.handle()),
-        trusting(owner.handle()),
-        commands(queue.handle().slot_mask + 1) {}
+  /// @param made alike
+  explicit Running(std::vector<xio::host::NvmeQueue>&& made)
+      : owners(std::move(made)),
+        queue(owners[0].handle()),
+        trusting(owners[0].handle()),
+        commands(owners.size() * (queue.handle().slot_mask + 1)) {}
 
   /// With executor=gpu: posts a command of the kernel's. Returns whether there was room.
   /// @param tag as in `commands`
   bool post(const xio::nvme::Command& command, uint64_t bus, uintptr_t tag) {
-    HostRing& ring = gpu->ring();
-    if (!ring.has_room() || commands[ring.slot()] != 0) return false;
-    commands[ring.slot()] = tag;
-    ring.post(command, bus);
+    HostRing* const ring = gpu->ring(commands, 1);
+    if (ring == nullptr) return false;
+    commands[ring->slot()] = tag;
+    ring->post(command, bus);
     return true;
   }
-  /// Whether `count` commands may be posted.
-  bool has_room(uint32_t count) const {
-    const HostRing& ring = gpu->ring();
-    if (!ring.has_room(count)) return false;
-    for (uint32_t i = 0; i < count; ++i)
-      if (commands[ring.slot(i)] != 0) return false;
-    return true;
-  }
-  void ring() { gpu ? gpu->ring().commit() : queue.ring(); }
+  void ring() { gpu ? gpu->commit() : queue.ring(); }
   template <class Each>
   uint32_t process_completions(Each&& each, uint32_t most) {
-    return gpu ? gpu->ring().take(each, most) : queue.process_completions(each, most);
+    return gpu ? gpu->take(each, most) : queue.process_completions(each, most);
   }
 
-  xio::host::NvmeQueue owner;
+  std::vector<xio::host::NvmeQueue> owners;
   Queue queue;
   TrustingQueue trusting;
   std::unique_ptr<GpuServer> gpu;  ///< null: the job's thread submits by itself
   uint64_t largest = 0;            ///< bytes of an operation that is one command, at most; 0: the drive is lost
   uint64_t block_mask = 0;
   uint32_t block_shift = 0;
-  /// By the slot of a command in flight: the tag of its operation, or 2 n + 1 for operations[n]; else 0.
+  /// By the slot of a command in flight, queue after queue: the tag of its operation, or 2 n + 1 for operations[n];
+  /// else 0.
   std::vector<uintptr_t> commands;
   std::vector<Operation> operations;  ///< by the number that fio gives each, and one for a flush
   std::vector<void*> ended;           ///< tags not yet returned, behind those of the last xf_reap()
@@ -99,6 +93,7 @@ struct Running {
 struct xf_job {
   std::string spec;
   int gpu_number = -1;  ///< -1: the CPU
+  uint32_t waves = 1;   ///< of the kernel, each with a queue of its own
   std::shared_ptr<fio::Gpu> gpu;
   fio::Drive* drive = nullptr;
   uint32_t nsid = 0;

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief The kernel that works for a job of fio: one wave submits what the host posts, and answers what ends.
+/// @brief The kernel that works for a job of fio: each wave submits what the host posts in its ring, and answers what
+/// ends.
 
 #include <xio/nvme.hpp>
 
@@ -42,11 +43,17 @@ XIO_DEVICE_INLINE uint32_t submit_one(Queue& queue, const Descriptor* from) {
   return queue.try_submit(command, xio::nvme::ContiguousPages{bus}).status.pack();
 }
 
-/// Runs in one block of one wave, all of whose lanes call; until the host ends it, or nothing has happened for
+/// Runs in blocks of one wave, all of whose lanes call; until the host ends it, or nothing has happened for
 /// RingJob::patience, or the queue refuses a command.
+/// @param jobs   that of the wave by the number of its block
+/// @param launch number of this launch, from 1
 template <class Doorbell>
-XIO_DEVICE_INLINE void serve(const RingJob& job) {
+XIO_DEVICE_INLINE void serve(const RingJob* jobs, uint64_t launch) {
   namespace arch = xio::arch;
+  // Long waves load members again, from the scalar cache, where short ones hold them: the budgets of
+  // tests/fio/ring.cpp.
+  typename xio::Choose<(arch::wave_size() > 32), const RingJob&, const RingJob>::type job =
+      *arch::unchanging<RingJob>(reinterpret_cast<uint64_t>(jobs + arch::block_index()));
   constexpr arch::Scope system = arch::Scope::system;
   using Queue = ServedQueue<Doorbell>;
   const Wave wave(arch::together(0));
@@ -122,7 +129,7 @@ XIO_DEVICE_INLINE void serve(const RingJob& job) {
   if (wave.leads()) {
     job.progress->taken = taken;
     job.progress->given = given;
-    arch::publish<system>(&job.report->left, job.launch);  // order: refusal before the end
+    arch::publish<system>(&job.report->left, launch);  // order: refusal before the end
   }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """gpu.py ENGINE PLAYED TARGET CONTROLLER [OPERATIONS]: executor=gpu of the engine of fio, whose kernel runs on a GPU that is played (PLAYED: the folder
-of its runtimes): jobs of every kind, one after the other since this GPU runs one kernel at a time, a drive that goes away, and errors. With OPERATIONS only errors, among so many of the in-process controller."""
+of its runtimes): jobs of every kind by one wave and by several, one after the other since this GPU runs one kernel at a time, a drive that goes away, and errors. With OPERATIONS only errors, among so many of the in-process controller."""
 import errno
 import os
 import sys
@@ -26,6 +26,8 @@ JOBS = [
     ("depth-1", {"rw": "randread", "iodepth": 1, "size": "128k"}, (32, 0, 0)),
     # Between two operations the kernel ends, and is launched again.
     ("seldom", {"rw": "read", "rate_iops": "0.7", "size": "12k", "iodepth": 1}, (3, 0, 0)),
+    # Of four waves one has ended when its turn comes, and others have not.
+    ("in-turn", {"rw": "read", "rate_iops": "3", "size": "40k", "iodepth": 1}, (10, 0, 0)),
 ]
 
 
@@ -53,17 +55,19 @@ def main():
         faults(fio, gpu, int(sys.argv[5]))
         fio.finish(title)
     jobs = [(name, {"stonewall": 1, "offset": f"{16 * i}m", **options}) for i, (name, options, _) in enumerate(JOBS)]
-    status, reports, text = fio.run(jobs, **gpu)
-    fio.check(status == 0 and not text, f"status {status}:\n{text}")
-    for name, _, wanted in JOBS:
-        (job,) = reports[name]
-        fio.check(job["error"] == 0 and job.get("total_err", 0) == 0, f"{name}: error {job['error']}")
-        fio.check(counts(job) == wanted if wanted else sum(counts(job)) > 0, f"{name}: {counts(job)} operations, not {wanted}")
+    for waves in 1, 2, 4:
+        status, reports, text = fio.run(jobs, waves=waves, **gpu)
+        fio.check(status == 0 and not text, f"waves={waves}: status {status}:\n{text}")
+        for name, _, wanted in JOBS:
+            (job,) = reports[name]
+            fio.check(job["error"] == 0 and job.get("total_err", 0) == 0, f"waves={waves}, {name}: error {job['error']}")
+            fio.check(counts(job) == wanted if wanted else sum(counts(job)) > 0, f"waves={waves}, {name}: {counts(job)} operations, not {wanted}")
     # Jobs that are processes have a GPU each.
     status, reports, text = fio.run([("a", {"rw": "randwrite", "verify": "crc32c", "numjobs": 2})], thread=None, **gpu)
     fio.check(status == 0 and [counts(job) for job in reports["a"]] == [(256, 256, 0)] * 2, f"processes: {status}\n{text}")
     if controller.startswith("qemu"):
         loss(fio, **gpu)
+        loss(fio, waves=3, **gpu)
         # The image is QEMU's alone while it runs: what the kernel has written, the CPU verifies, and the other way round.
         image = f"qemu:image={fio.path('image')},size=8M"
         for by in ("gpu", "cpu"), ("cpu", "gpu"):
@@ -86,11 +90,13 @@ def main():
     fio.check(status == 0 and [counts(job) for job in reports.get("a", [])] == [(256, 0, 0)] * 4, f"threads: {status}\n{text}")
     status, reports, text = fio.run([("a", {"rw": "randread"})], shadow=1, **gpu)
     fio.check(status == 0 and counts(reports["a"][0]) == (256, 0, 0), f"shadow: {status}\n{text}")
-    faults(fio, gpu, 1024)
+    for waves in 1, 2, 4:
+        faults(fio, {**gpu, "waves": waves}, 1024)
     status, reports, text = fio.run([("a", {"rw": "read", "bs": "2m", "iodepth": 2, "continue_on_error": "all", "ignore_error": IGNORED})],
                                     **{**gpu, "controller": "emulated:fail=read-281-4", "size": "8m"})
     fio.check(reports["a"][0]["total_err"] == 4, f"split: {reports['a'][0]['total_err']} errors of 4\n{text}")
-    for words, options in ("there is no GPU 3", {"gpu": 3}), ("number of a GPU", {"gpu": -1}), ("whole number of blocks of 512 bytes", {"bs": 700}):
+    for words, options in ("there is no GPU 3", {"gpu": 3}), ("number of a GPU", {"gpu": -1}), ("please set executor=gpu", {"executor": "cpu", "waves": 2}), \
+            ("max value out of range", {"waves": 65}), ("whole number of blocks of 512 bytes", {"bs": 700}):
         status, _, text = fio.run([("a", {"rw": "randread"})], **{**gpu, **options})
         fio.check(status != 0 and words in text, f"{options}: status {status}, no '{words}':\n{text}")
     os.environ["XIO_PLAYED_GPU"] = "gfx803"

@@ -87,16 +87,16 @@ struct Job {
     memory.commands_mask = entries - 1;
     memory.answers_shift = shift;
     ring = std::make_unique<fio::HostRing>(memory, handle.depth, handle.slot_mask, handle.block_shift);
-    argument = {handle,
-                memory.commands,
-                memory.answers,
-                memory.posted,
-                report,
-                arena.make<fio::Progress>(1, MemoryKind::local, "progress"),
-                memory.commands_mask,
-                memory.answers_shift,
-                0,
-                {10000000}};
+    wave = arena.make<fio::RingJob>(1, shared, "job of the wave");
+    *wave = {handle,
+             memory.commands,
+             memory.answers,
+             memory.posted,
+             report,
+             arena.make<fio::Progress>(1, MemoryKind::local, "progress"),
+             memory.commands_mask,
+             memory.answers_shift,
+             {10000000}};
     tags.resize(handle.slot_mask + 1, -1);
     gpu.memory.clear();
     arena.map(gpu.memory);
@@ -107,7 +107,7 @@ struct Job {
 
   /// Posts the command for `tag`, if there is room.
   bool post(const nvme::Command& command, uint64_t bus, int tag) {
-    if (!ring->has_room() || tags[ring->slot()] >= 0) return false;
+    if (ring->in_flight() == queue->handle().depth || tags[ring->slot()] >= 0) return false;
     tags[ring->slot()] = tag;
     ring->post(command, bus);
     return true;
@@ -124,14 +124,17 @@ struct Job {
         most);
   }
   void run() {
-    ++argument.launch;
+    ++launches;
+    const struct {
+      const fio::RingJob* waves;
+      uint64_t launch;
+    } arguments = {wave, launches};
     Launch launch;
     launch.block.x = gpu.wave_size();
-    launch.arguments = &argument;
-    launch.argument_bytes = sizeof argument;
+    launch.arguments = &arguments;
+    launch.argument_bytes = sizeof arguments;
     gpu.run(kernel, launch);
-    CHECK(ring->left() == argument.launch, "launch %llu has not reported its end",
-          static_cast<unsigned long long>(argument.launch));
+    CHECK(ring->left() == launches, "launch %llu has not reported its end", static_cast<unsigned long long>(launches));
   }
 
   Gpu& gpu;
@@ -140,7 +143,8 @@ struct Job {
   std::unique_ptr<host::NvmeController> controller;
   std::unique_ptr<host::NvmeQueue> queue;
   std::unique_ptr<fio::HostRing> ring;
-  fio::RingJob argument{};
+  fio::RingJob* wave = nullptr;
+  uint64_t launches = 0;
   std::vector<int> tags;  ///< by completion slot
   std::string kernel;
 };
@@ -186,7 +190,7 @@ class Mixture {
 
   Mixture(Gpu& gpu, uint64_t seed, uint32_t depth, bool shadow)
       : gpu_(gpu), random_(seed), job_(gpu, depth, shadow), seed_(seed), pause_every_(seed % 3 == 1 ? 60 : 6) {
-    job_.argument.patience = {20000};
+    job_.wave->patience = {20000};
     job_.model->faults().reorder(8);
     data_ = job_.controller->allocate(size_t{pieces} * most_blocks * block_bytes);
     ranges_ = job_.controller->allocate(4096);
@@ -215,9 +219,9 @@ class Mixture {
     }
     CHECK(failed == (pieces + 6) / 7, "seed %llu: %d failed", number(seed_), failed);
     ends_ = true;
-    while (job_.ring->left() != job_.argument.launch) job_.run();
-    CHECK(job_.argument.launch > 3 && job_.ring->refusal().is_ok(), "seed %llu: %llu launches, refusal %u",
-          number(seed_), number(job_.argument.launch), job_.ring->refusal().pack());
+    while (job_.ring->left() != job_.launches) job_.run();
+    CHECK(job_.launches > 3 && job_.ring->refusal().is_ok(), "seed %llu: %llu launches, refusal %u", number(seed_),
+          number(job_.launches), job_.ring->refusal().pack());
     CHECK(job_.ring->in_flight() == 0, "seed %llu: in flight", number(seed_));
   }
 
@@ -294,7 +298,7 @@ class Mixture {
 void abandon(Gpu& gpu) {
   for (const bool by_host : {true, false}) {
     Job job(gpu, 64);
-    if (!by_host) job.argument.patience = {20000};
+    if (!by_host) job.wave->patience = {20000};
     const host::DmaBuffer data = job.controller->allocate(4096);
     for (int i = 0; i < 50; ++i) CHECK(job.post(nvme::read(0, 8), data.bus(), i), "no room");
     job.ring->commit();
@@ -316,7 +320,7 @@ void refuse(Gpu& gpu, uint64_t seed) {
   for (int i = 0; i < 60; ++i) job.ring->post(nvme::read(0, 8), data.bus());
   job.ring->commit();
   gpu.step_devices = [&](Random&) {
-    if (job.ring->left() == job.argument.launch) CHECK(!job.ring->refusal().is_ok(), "the end without its reason");
+    if (job.ring->left() == job.launches) CHECK(!job.ring->refusal().is_ok(), "the end without its reason");
     return false;
   };
   gpu.start(seed);
