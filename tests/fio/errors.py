@@ -79,6 +79,7 @@ REFUSED = [
 def main():
     fio = Fio(sys.argv[1], "emulated")
     if len(sys.argv) > 2:
+        fio.limit = 1700  # of the test's 1800 seconds
         faults(fio, int(sys.argv[2]))
         fio.finish("faults")
     faults(fio, 20000)
