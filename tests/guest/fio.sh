@@ -57,9 +57,11 @@ wait
 check "the kernel, beside xio" grep -q "err= 0" "$work/kernel"
 
 says "writing through the controller" "xio: nothing may be written: " fails run written "${by_xio[@]}" --controller=/dev/nvme0 --rw=write
+says "writes by a kernel, too" "xio: nothing may be written: " fails run by-gpu "${by_xio[@]}" --controller=/dev/nvme0 --executor=gpu --waves=2 --rw=write
 says "trims, too" "xio: nothing may be written: " fails run trimmed "${by_xio[@]}" --controller=/dev/nvme0 --rw=trim
 mkfs.ext4 -q /dev/nvme0n1 && mkdir -p "$work/mounted" && mount /dev/nvme0n1 "$work/mounted"
 says "writing to what is mounted" "nvme0n1 is mounted on $work/mounted" fails run mounted "${by_xio[@]}" --controller=$named --rw=write
+says "by a kernel, too" "nvme0n1 is mounted on $work/mounted" fails run mounted-gpu "${by_xio[@]}" --controller=$named --executor=gpu --rw=write
 check "what is mounted is whole" cmp /dev/null <(dmesg | grep -E "EXT4-fs error|I/O error")
 umount "$work/mounted"
 
