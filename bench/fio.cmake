@@ -13,7 +13,7 @@ file(STRINGS ${XIO_FIO_HEADERS}/made-of fio_version REGEX "^fio-")
 string(REGEX REPLACE " .*" "" fio_version "${fio_version}")
 
 # fio's headers do without our warnings.
-add_library(xio-fio-engine OBJECT ${XIO_BENCH_DIR}/fio/engine.c)
+add_library(xio-fio-engine OBJECT ${XIO_BENCH_DIR}/fio/engine.c ${XIO_BENCH_DIR}/fio/zoned.c)
 target_compile_options(xio-fio-engine PRIVATE -std=gnu11 -O2 -Wall -include ${XIO_FIO_HEADERS}/config-host.h)
 target_include_directories(xio-fio-engine SYSTEM PRIVATE ${XIO_FIO_HEADERS})
 target_include_directories(xio-fio-engine PRIVATE ${XIO_BENCH_DIR})
@@ -21,7 +21,7 @@ target_compile_definitions(xio-fio-engine PRIVATE _GNU_SOURCE FIO_INTERNAL XIO_F
 set_target_properties(xio-fio-engine PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 add_library(xio_fio MODULE ${XIO_BENCH_DIR}/fio/completions.cpp ${XIO_BENCH_DIR}/fio/drives.cpp
-  ${XIO_BENCH_DIR}/fio/gpu.cpp ${XIO_BENCH_DIR}/fio/job.cpp
+  ${XIO_BENCH_DIR}/fio/gpu.cpp ${XIO_BENCH_DIR}/fio/job.cpp ${XIO_BENCH_DIR}/fio/zones.cpp
   $<TARGET_OBJECTS:xio-fio-engine>)
 xio_embed_kernels(xio_fio XIO_FIO kernels ${XIO_BENCH_DIR}/fio/gpu.cpp ${XIO_BENCH_DIR}/fio/kernels.hip)
 target_link_libraries(xio_fio PRIVATE xio_build_options xio::emulation)

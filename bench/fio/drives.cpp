@@ -31,7 +31,10 @@ Drive& open_drive(const std::string& spec, bool shadow, int gpu) {
   Drives& all = drives();
   const std::lock_guard<std::mutex> lock(all.mutex);
   auto found = all.open.find(spec);
-  if (found == all.open.end()) found = all.open.emplace(spec, Drive{xio::host::open_nvme(spec), shadow, gpu, 0}).first;
+  xio::host::ControllerOptions options;
+  options.all_command_sets = true;  // zones
+  if (found == all.open.end())
+    found = all.open.emplace(spec, Drive{xio::host::open_nvme(spec, options), shadow, gpu, 0}).first;
   const Drive& drive = found->second;
   // The first queue has shadow doorbells made, where its executor reaches them.
   if (drive.shadow != shadow || (shadow && drive.gpu != gpu))

@@ -6,6 +6,7 @@
 #include "optgroup.h"
 
 #include "fio/job.h"
+#include "fio/zoned.h"
 
 /* The version of fio whose headers these are. */
 #ifndef XIO_FIO_VERSION
@@ -92,6 +93,8 @@ uint32_t xf_index(const void* tag) { return ((const struct io_u*)tag)->index; }
 void xf_fail(void* tag, int error) { ((struct io_u*)tag)->error = (unsigned int)error; }
 void xf_say(const char* line) { log_err("xio: %s\n", line); }
 
+xf_job* xio_job(const struct thread_data* td) { return ((const struct xio_data*)td->io_ops_data)->job; }
+
 static int fail(struct thread_data* td, int error, const char* function) {
   td_verror(td, error, function);
   return 1;
@@ -177,6 +180,11 @@ static int xio_setup(struct thread_data* td) {
     xf_say("a job has one drive; please give each drive a job of its own (in a name, write \\: for a colon)");
     return fail(td, EINVAL, "xio");
   }
+  const char* const why = xio_why_no_zones(td);
+  if (why) {
+    xf_say(why);
+    return fail(td, EINVAL, "xio");
+  }
   if (attach(td)) return 1;
   for_each_file(td, f, i) set_size(td, f);
   /* A job that is a process opens the drive by itself: no thread of the parent's may be behind it. */
@@ -259,6 +267,10 @@ static enum fio_q_status xio_queue(struct thread_data* td, struct io_u* io_u) {
     if (d->pending) return FIO_Q_BUSY;
     return complete(td, io_u, ddir_sync(io_u->ddir) ? xf_flush(d->job) : EINVAL);
   }
+  if (io_u->ddir == DDIR_TRIM && td->o.zone_mode == ZONE_MODE_ZBD) {
+    if (d->pending) return FIO_Q_BUSY;
+    return complete(td, io_u, xio_trim_zone(td, io_u));
+  }
   error = xf_submit(d->job, (enum xf_operation)io_u->ddir, io_u->offset, io_u->xfer_buflen, io_u->xfer_buf, io_u);
   if (error) return complete(td, io_u, error);
   d->queued[d->pending++] = io_u;
@@ -303,6 +315,10 @@ struct ioengine_ops ioengine = {
     .close_file = do_nothing,
     .invalidate = do_nothing,
     .get_file_size = do_nothing,
+    .get_zoned_model = xio_get_zoned_model,
+    .report_zones = xio_report_zones,
+    .reset_wp = xio_reset_wp,
+    .get_max_open_zones = xio_get_max_open_zones,
     .options = options,
     .option_struct_size = sizeof(struct xio_options),
 };

@@ -9,6 +9,7 @@ if(TARGET xio_fio)
   xio_register_test(NAME fio.faults LABELS fio once nightly TIMEOUT 1800
     COMMAND ${XIO_TESTS_DIR}/fio/errors.py $<TARGET_FILE:xio_fio> 1000000)
   xio_register_test(NAME fio.drive LABELS fio qemu once TIMEOUT 300 COMMAND ${XIO_TESTS_DIR}/fio/drive.py $<TARGET_FILE:xio_fio>)
+  xio_register_test(NAME fio.zones LABELS fio qemu once TIMEOUT 300 COMMAND ${XIO_TESTS_DIR}/fio/zones.py $<TARGET_FILE:xio_fio>)
   # executor=gpu, whose kernels the engine carries, on a GPU that tests/machine plays.
   if(NOT XIO_TOOLS_MISSING)
     set(played_targets "")
