@@ -259,17 +259,19 @@ static __attribute__((noinline)) enum fio_q_status complete(struct thread_data* 
   return FIO_Q_COMPLETED;
 }
 
+/* Of what is no read and no write: a trim, unless it resets a zone. */
+static int is_command(const struct thread_data* td, const struct io_u* io_u) {
+  return io_u->ddir == DDIR_TRIM && td->o.zone_mode != ZONE_MODE_ZBD;
+}
+
 static enum fio_q_status xio_queue(struct thread_data* td, struct io_u* io_u) {
   struct xio_data* d = td->io_ops_data;
   int error;
-  if (io_u->ddir > DDIR_TRIM) {
+  if (io_u->ddir >= DDIR_TRIM && !is_command(td, io_u)) {
     /* Completed here: fio counts the next sync from the completion of the last one. */
     if (d->pending) return FIO_Q_BUSY;
+    if (io_u->ddir == DDIR_TRIM) return complete(td, io_u, xio_trim_zone(td, io_u));
     return complete(td, io_u, ddir_sync(io_u->ddir) ? xf_flush(d->job) : EINVAL);
-  }
-  if (io_u->ddir == DDIR_TRIM && td->o.zone_mode == ZONE_MODE_ZBD) {
-    if (d->pending) return FIO_Q_BUSY;
-    return complete(td, io_u, xio_trim_zone(td, io_u));
   }
   error = xf_submit(d->job, (enum xf_operation)io_u->ddir, io_u->offset, io_u->xfer_buflen, io_u->xfer_buf, io_u);
   if (error) return complete(td, io_u, error);
