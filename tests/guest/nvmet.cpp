@@ -301,7 +301,7 @@ TEST_CASE("a queue pair of the caller's", "[guest]") {
   VerbsQueuePair pair(device, domain, completions, completions, sizes);
   std::vector<unsigned char> memory(65536);
   const MemoryRegion region(domain, memory.data(), memory.size());
-  FabricLink link = controller.connect_queue(pair.get(), 32);
+  FabricConnection link = controller.connect_queue(pair.get(), 32);
   CHECK(link.qid() == 1);
   CHECK(link.target_receives >= 32);
   CHECK(link.connection->lost().empty());

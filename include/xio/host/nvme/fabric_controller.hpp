@@ -76,7 +76,7 @@ class FabricQueueId {
 
 /// A queue pair of the caller's as an I/O queue. Its first command must be `connect`, with the memory of `data` as
 /// data; check_connect() judges the completion. Destroy it before the queue pair. Movable.
-struct FabricLink {
+struct FabricConnection {
   std::unique_ptr<detail::FabricQueueId> id;  ///< returned to the controller with this object
   uint32_t entries = 0;                       ///< of the queue: one fewer commands may be in flight
   uint32_t target_receives = 0;               ///< capsules that the target can receive
@@ -186,13 +186,13 @@ class FabricController {
     return {owned, &owned->queue};
   }
 
-  /// Makes a queue pair an I/O queue, as far as the connection: see FabricLink for its first command.
+  /// Makes a queue pair an I/O queue, as far as the connection: see FabricConnection for its first command.
   /// @param queue    in state RESET, on device(), with receives for `entries` completions before that command
   /// @param entries  2 to max_queue_entries()
-  FabricLink connect_queue(ibv_qp* queue, uint32_t entries) {
+  FabricConnection connect_queue(ibv_qp* queue, uint32_t entries) {
     check_entries(entries);
     const std::string made_on = verbs().get_device_name(queue->context->device);
-    FabricLink link;
+    FabricConnection link;
     link.id = std::make_unique<detail::FabricQueueId>(ids_);
     link.entries = entries;
     link.options = options_;

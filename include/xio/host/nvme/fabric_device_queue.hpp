@@ -127,7 +127,7 @@ class FabricDeviceQueue {
     return plan;
   }
 
-  /// Room as FabricLink demands, and some more, so that completions of SENDs are few.
+  /// Room as nvme::FabricLink demands, and some more, so that completions of SENDs are few.
   static QueuePairOptions sizes(const QueuePlan& plan) {
     QueuePairOptions options;
     options.send_entries = std::max(4 * plan.sq_entries, 64u) - 1;
@@ -206,7 +206,7 @@ class FabricDeviceQueue {
   std::vector<Notification*> notifications_;
   MemoryRegion rings_region_;
   MemoryRegion data_region_;
-  FabricLink connection_;  // ends before the queue pair
+  FabricConnection connection_;  // ends before the queue pair
   nvme::FabricLink link_{};
   nvme::QueueHandle handle_{};
   bool failed_ = false;
