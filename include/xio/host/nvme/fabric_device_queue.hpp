@@ -31,6 +31,9 @@ struct FabricQueueOptions {
   uint32_t entries = 32;            ///< 2 to FabricController::max_queue_entries(); one fewer commands are in flight
   uint32_t nsid = 1;                ///< namespace of commands that name none
   size_t data_bytes = 1024 * 1024;  ///< memory for data, which the target may read and write; at least 1024
+  /// That memory, if it is the caller's: page sources and batches may then name it in several queues. The constructor
+  /// overwrites its first 1024 bytes; it outlives the queue.
+  void* data = nullptr;
 };
 
 /// An I/O queue of a FabricController for kernels that the CPU runs, on a soft-RoCE device: connected, and ready for
@@ -52,13 +55,14 @@ class FabricDeviceQueue {
         domain_(device_),
         endpoint_(device_, domain_, sizes(plan_)),
         rings_(lines(plan_.sq_entries * sizeof(nvme::Sqe) + plan_.cq_entries * sizeof(nvme::Cqe))),
-        data_(lines(std::max(options.data_bytes, sizeof(nvme::fabrics::ConnectData)))),
+        own_data_(options.data != nullptr ? 0 : lines(options.data_bytes)),
         state_(lines(sizeof(QueueState) + link_bytes(plan_.sq_entries))),
         slots_(plan_.slots),
         failures_(lines(nvme::failure_log_bytes(plan_.failure_entries))),
         notifications_(plan_.slots),
         rings_region_(domain_, rings_.data(), rings_.size() * sizeof(Line), IBV_ACCESS_LOCAL_WRITE),
-        data_region_(domain_, data_.data(), data_.size() * sizeof(Line), detail::target_access),
+        data_region_(domain_, options.data != nullptr ? options.data : own_data_.data(), options.data_bytes,
+                     detail::target_access),
         connection_(controller.connect_queue(endpoint_.queue().verbs_queue().get(), options.entries)) {
     fill(controller, options);
     const rdma::ReceiveRow<Vendor, Sharing::thread, Policy<>, sizeof(nvme::Cqe)> receives(link_.receive);
@@ -78,7 +82,7 @@ class FabricDeviceQueue {
   const nvme::QueueHandle& handle() const { return handle_; }
   /// Memory for data, for submissions.
   Region data() const {
-    return {reinterpret_cast<uintptr_t>(data_.data()), data_.size() * sizeof(Line), data_region_.rkey()};
+    return {reinterpret_cast<uintptr_t>(data_region_.data()), data_region_.size(), data_region_.rkey()};
   }
   uint16_t qid() const { return connection_.qid(); }
   const QueuePlan& plan() const { return plan_; }             ///< actual sizes
@@ -104,6 +108,9 @@ class FabricDeviceQueue {
     if (options.entries < 2 || options.entries > controller.max_queue_entries())
       throw Error("fabrics: a queue of " + std::to_string(options.entries) + " entries; the target accepts 2 to " +
                   std::to_string(controller.max_queue_entries()));
+    if (options.data_bytes < sizeof(nvme::fabrics::ConnectData))
+      throw Error("fabrics: data_bytes is " + std::to_string(options.data_bytes) + "; use at least " +
+                  std::to_string(sizeof(nvme::fabrics::ConnectData)));
     NamespaceInfo names = controller.identify_namespace(options.nsid);
     if (names.metadata_bytes != 0)
       detail::check_metadata("namespace " + std::to_string(options.nsid) + " of " + controller.options().subsystem,
@@ -167,7 +174,7 @@ class FabricDeviceQueue {
   /// The first command, through the queue itself: message 0 is entry 0.
   void connect(const FabricOptions& options) {
     using Queue = nvme::Queue<Sharing::grid, Policy<RingBy<Transport>>>;
-    std::memcpy(data_.data(), &connection_.data, sizeof connection_.data);
+    std::memcpy(data_region_.data(), &connection_.data, sizeof connection_.data);
     Queue queue(handle_);
     const auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(options.command_limit);
     const Deadline until = deadline(Duration{static_cast<uint64_t>(limit.count())});
@@ -179,6 +186,7 @@ class FabricDeviceQueue {
     uint64_t result = 0;
     static_cast<void>(queue.result(token, result));
     connection_.check_connect(status, static_cast<uint32_t>(result));
+    handle_.state->way_of_use = 0;  // kernels choose their own
   }
 
   void fail() noexcept {
@@ -200,7 +208,7 @@ class FabricDeviceQueue {
   RdmaDevice device_;
   ProtectionDomain domain_;
   RxeEndpoint endpoint_;
-  std::vector<Line> rings_, data_, state_;
+  std::vector<Line> rings_, own_data_, state_;
   std::vector<nvme::CompletionSlot> slots_;
   std::vector<Line> failures_;
   std::vector<Notification*> notifications_;
