@@ -3,7 +3,7 @@
 set(tester_parts nvme/buffer_placement clock/run nvme/executor nvme/plan launch/choice launch/gpu/images launch/gpu/executor
   launch/gpu/clock cli/interrupt launch/launcher nvme/phase_runner cli/progress rdma/plan
   rdma/providers rdma/pulse rdma/role rdma/runner rdma/session rdma/verbs
-  measure/result measure/summary nvme/target nvme/verification kv/plan kv/runner)
+  measure/result measure/summary nvme/remote nvme/target nvme/verification kv/plan kv/runner)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 # One source for each vendor, since each instantiates a kernel.

@@ -48,6 +48,22 @@ expect 2 "this run does not read; give --read-io" "${model[@]}" --write-io 4 --v
 expect 2 "--read-io: 18446744073709551616 is not accepted; an integer from 0 to 18446744073709551615 is" "${model[@]}" --read-io 18446744073709551616
 expect 2 "from 1 to 18446744073709551615" test-ep --iterations 99999999999T
 
+# Over RDMA: descriptions, and flags that are for PCIe.
+far=(nvme-ep --controller fabrics:traddr=192.0.2.1,nqn=x --read-io 4)
+expect 2 "fabrics: nqn is missing" nvme-ep --controller fabrics:traddr=192.0.2.1 --read-io 4
+expect 2 "fabrics: 'fabrics' is not of the form fabrics:traddr=ADDRESS,nqn=NAME" nvme-ep --controller fabrics --read-io 4
+expect 2 "fabrics: unknown key 'colour'; known: traddr, trsvcid" info --controller fabrics:colour=red
+expect 2 "stripes are over controllers on PCIe; give it alone" "${far[@]}" --controller emulated
+expect 2 "stripes are over controllers on PCIe; give it alone" nvme-ep --controller emulated --controller fabrics:traddr=192.0.2.1,nqn=x --read-io 4
+expect 2 "--queue-id is for PCIe" "${far[@]}" --queue-id 3
+expect 2 "--memory-mode 8 is for PCIe; over RDMA, 0 is accepted" "${far[@]}" --memory-mode 8
+expect 2 "--doorbell shadow is for PCIe" "${far[@]}" --doorbell shadow
+expect 2 "--smart is for PCIe" "${far[@]}" --smart
+expect 77 "whose doorbell is a system call, which no GPU can make; give --executor host" "${far[@]}" --executor gpu
+expect 2 "--batch-size 8 is more than --depth 4; give at most that" "${far[@]}" --batch-size 8 --depth 4
+expect 2 "'fabrics:traddr=192.0.2.1,nqn=x' describes no NVMe controller" kv-ep --controller fabrics:traddr=192.0.2.1,nqn=x
+expect 2 "'fabrics:traddr=192.0.2.1,nqn=x' describes no NVMe controller" report --controller fabrics:traddr=192.0.2.1,nqn=x
+
 # Flags that are nearly right, or another program's.
 expect 2 "'--raed-io' is no flag of nvme-ep; did you mean --read-io?; xio-tester nvme-ep --help" "${model[@]}" --raed-io 4
 expect 2 "did you mean --read-io?" "${model[@]}" --read_io 4
@@ -170,7 +186,7 @@ for command in nvme-ep kv-ep rdma-ep test-ep report info list doctor clock-test;
   if grep -vq "^  xio-tester $command\( \|\$\)" "$work/examples"; then fail "examples of another command: $command"; fi
   while read -r _ line; do
     case $line in
-      *vfio:* | *rxe0* | *fio* | *qemu* | report* | clock-test | doctor*) continue ;;
+      *vfio:* | *fabrics:* | *rxe0* | *fio* | *qemu* | report* | clock-test | doctor*) continue ;;
     esac
     read -ra words <<<"$line"
     if (cd "$work" && timeout 60 "$tester" "${words[@]}" >"$work/out" 2>&1); then pass; else fail "example: $line"; fi

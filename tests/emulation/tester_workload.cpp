@@ -36,7 +36,7 @@ struct Run {
 
   explicit Run(const NvmeOptions& wanted) : options(wanted) {
     target = open_target(options.controllers.front(), 5000);
-    plan = make_plan(options, {target.controller.get()}, 0);
+    plan = make_plan(options, {&target}, 0);
     buffers.emplace(0, nullptr, target, memory);
     queues = create_queues(options, plan, *target.controller, *buffers);
     runner = std::make_unique<PhaseRunner>(options, plan, std::vector<const Target*>{&target}, memory, nullptr, queues,

@@ -45,6 +45,9 @@ if(TARGET xio-tester)
     COMMAND ${tester_rdma} --corners $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.tester_rdma_full LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${tester_rdma} $<TARGET_FILE:xio-tester>)
+  xio_register_test(NAME guest.tester_fabrics LABELS guest once nightly TIMEOUT 600 LOCK guest
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,nvmet,nvmet-rdma --limit 540 --
+      ${XIO_TESTS_DIR}/guest/nvmet.sh ${XIO_TESTS_DIR}/guest/tester_fabrics.sh $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.mpirun LABELS guest once nightly TIMEOUT 400 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 340 --
       ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/mpirun.sh $<TARGET_FILE:xio-tester>)

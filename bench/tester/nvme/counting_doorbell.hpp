@@ -26,9 +26,15 @@ struct RingCounts {
 inline thread_local RingCounts ring_counts;
 #endif
 
+/// @param sq  whether a submission queue's doorbell was rung
+XIO_DEVICE void count_ring([[maybe_unused]] bool sq) {
+#if XIO_ARCH_HOST
+  ++(sq ? ring_counts.sq : ring_counts.cq);
+#endif
+}
 XIO_DEVICE void count_ring([[maybe_unused]] const xio::DoorbellTarget& target) {
 #if XIO_ARCH_HOST
-  ++(ring_counts.is_cq(target.word) ? ring_counts.cq : ring_counts.sq);
+  count_ring(!ring_counts.is_cq(target.word));
 #endif
 }
 

@@ -4,6 +4,7 @@
 #include <xio/device/core/telemetry.hpp>
 #include <xio/host/simt/simt.hpp>
 
+#include "tester/nvme/counting_transport.hpp"
 #include "tester/nvme/workload.hpp"
 
 namespace tester {
@@ -35,6 +36,14 @@ void execute(const NvmePlan& plan, const Phase& phase, uint32_t queues, bool sub
     if (substeps)
       return launch(plan, phase, queues, [](const Phase& one) { striped_workload<xio::telemetry::Steps>(one); });
     return launch(plan, phase, queues, [](const Phase& one) { striped_workload<xio::telemetry::Off>(one); });
+  }
+  if (plan.remote) {
+    using Transport = CountingTransport<xio::rxe::Vendor<>>;
+    constexpr auto grid = xio::Sharing::grid;
+    if (substeps)
+      return launch(plan, phase, queues,
+                    [](const Phase& one) { workload<grid, xio::telemetry::Steps, Transport>(one); });
+    return launch(plan, phase, queues, [](const Phase& one) { workload<grid, xio::telemetry::Off, Transport>(one); });
   }
   switch (plan.sharing) {
     case xio::Sharing::thread: return execute_as<xio::Sharing::thread>(plan, phase, queues, substeps);

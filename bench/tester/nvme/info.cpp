@@ -27,8 +27,8 @@ struct Feature {
   bool present;
 };
 
-std::vector<Feature> features_of(const xio::host::NvmeController& controller) {
-  const auto data = controller.info().view();
+std::vector<Feature> features_of(const Target& target) {
+  const auto data = target.info().view();
   return {{"shadow doorbells", (data.oacs() & xio::nvme::oacs::doorbell_buffer_config) != 0},
           {"compare", (data.oncs() & xio::nvme::oncs::compare) != 0},
           {"write zeroes", (data.oncs() & xio::nvme::oncs::write_zeroes) != 0},
@@ -39,22 +39,24 @@ std::vector<Feature> features_of(const xio::host::NvmeController& controller) {
           {"volatile write cache", (data.vwc() & 1) != 0}};
 }
 
-Json capabilities_json(const xio::host::NvmeController& controller) {
-  const xio::nvme::Cap& cap = controller.capabilities();
-  const xio::nvme::Vs& version = controller.version();
+Json capabilities_json(const Target& target) {
+  const xio::nvme::Cap& cap = target.capabilities();
+  const xio::nvme::Vs& version = target.version();
   Json json = {{"version", std::to_string(version.mjr()) + "." + std::to_string(version.mnr()) + "." +
                                std::to_string(version.ter())},
                {"cap", xio::host::to_hex(cap.raw, 16)},
-               {"largest_queue", controller.max_queue_entries()},
-               {"queues_granted", controller.granted_queues()},
-               {"contiguous_queues_required", cap.cqr()},
-               {"doorbell_stride_bytes", 4u << cap.dstrd()},
-               {"smallest_page_bytes", uint64_t{4096} << cap.mpsmin()},
-               {"largest_page_bytes", uint64_t{4096} << cap.mpsmax()},
-               {"page_bytes", controller.page_bytes()},
-               {"max_transfer_bytes", controller.info().max_transfer_bytes},
-               {"ready_timeout_ms", cap.to() * 500}};
-  for (const Feature& feature : features_of(controller)) json["features"][feature.name] = feature.present;
+               {"largest_queue", target.max_queue_entries()},
+               {"queues_granted", target.queue_ids().count()},
+               {"contiguous_queues_required", cap.cqr()}};
+  // Over RDMA there are neither doorbell registers nor lists of pages.
+  if (target.controller)
+    json.update(Json{{"doorbell_stride_bytes", 4u << cap.dstrd()},
+                     {"smallest_page_bytes", uint64_t{4096} << cap.mpsmin()},
+                     {"largest_page_bytes", uint64_t{4096} << cap.mpsmax()},
+                     {"page_bytes", target.controller->page_bytes()}});
+  json["max_transfer_bytes"] = target.info().max_transfer_bytes;
+  json["ready_timeout_ms"] = cap.to() * 500;
+  for (const Feature& feature : features_of(target)) json["features"][feature.name] = feature.present;
   return json;
 }
 
@@ -113,15 +115,15 @@ Json values_json(const xio::host::KeyValueInfo& one) {
           {"formats", formats}};
 }
 
-Json namespaces_json(const xio::host::NvmeController& controller) {
+Json namespaces_json(const Target& target) {
   Json all = Json::array();
-  for (const uint32_t nsid : controller.active_namespaces()) {
-    const xio::nvme::CommandSet set = controller.command_set(nsid);
+  for (const uint32_t nsid : target.active_namespaces()) {
+    const auto set = target.remote ? xio::nvme::CommandSet::nvm : target.controller->command_set(nsid);
     if (set == xio::nvme::CommandSet::key_value) {
-      all.push_back(values_json(controller.identify_key_values(nsid)));
+      all.push_back(values_json(target.controller->identify_key_values(nsid)));
       continue;
     }
-    const xio::host::NamespaceInfo one = controller.identify_namespace(nsid);
+    const xio::host::NamespaceInfo one = target.identify_namespace(nsid);
     all.push_back({{"nsid", nsid},
                    {"blocks", one.blocks},
                    {"block_bytes", one.block_bytes},
@@ -137,11 +139,11 @@ Json offers_json() {
   const std::string targets = image_targets();
   Json executors = {"host"};
   if (!targets.empty()) executors.push_back("gpu");
-  return {
-      {"executors", executors},
-      {"gpu_targets", targets},
-      {"controllers",
-       {"qemu[:key=value,...]", "emulated[:key=value,...]", "vfio:BDF[,key=value,...]", "/dev/nvmeN[,key=value,...]"}}};
+  return {{"executors", executors},
+          {"gpu_targets", targets},
+          {"controllers",
+           {"qemu[:key=value,...]", "emulated[:key=value,...]", "vfio:BDF[,key=value,...]",
+            "/dev/nvmeN[,key=value,...]", "fabrics:traddr=ADDRESS,nqn=NAME[,key=value,...]"}}};
 }
 
 void print_controller(const Json& json) {
@@ -157,9 +159,11 @@ void print_controller(const Json& json) {
   line("queues        ", limits["queues_granted"].dump() + " pairs granted, at most " + limits["largest_queue"].dump() +
                              " entries each (CAP.MQES + 1), contiguous: " +
                              (limits["contiguous_queues_required"].get<bool>() ? "required" : "not required"));
-  line("doorbells     ", "every " + limits["doorbell_stride_bytes"].dump() + " bytes");
-  line("memory pages  ", limits["page_bytes"].dump() + " bytes in use, " + limits["smallest_page_bytes"].dump() +
-                             " to " + limits["largest_page_bytes"].dump() + " possible");
+  if (limits.contains("page_bytes")) {
+    line("doorbells     ", "every " + limits["doorbell_stride_bytes"].dump() + " bytes");
+    line("memory pages  ", limits["page_bytes"].dump() + " bytes in use, " + limits["smallest_page_bytes"].dump() +
+                               " to " + limits["largest_page_bytes"].dump() + " possible");
+  }
   line("transfer      ", transfer == 0 ? "no limit" : "at most " + std::to_string(transfer) + " bytes (MDTS)");
   std::string present;
   for (const auto& [name, there] : limits["features"].items())
@@ -176,7 +180,10 @@ CLI::App* add_info_command(CLI::App& app, InfoOptions& options) {
   add_examples(command, {{"what this build offers", "xio-tester info"},
                          {"a controller's identity, limits, features and namespaces",
                           "xio-tester info --controller emulated:lba=4096,queues=8"}});
-  command->add_option("--controller", options.controller, xio::host::nvme_spec_forms)->type_name("SPEC");
+  command
+      ->add_option("--controller", options.controller,
+                   std::string(xio::host::nvme_spec_forms) + "; " + remote_spec_form)
+      ->type_name("SPEC");
   add_json(*command, options.json);
   return command;
 }
@@ -185,17 +192,17 @@ int run_info(const InfoOptions& options) {
   check_json_file(options.json);
   Json json = json_header("info");
   if (!options.controller.empty()) {
-    const Target target = open_target(options.controller, 30000, true);
-    const xio::host::NvmeController& controller = *target.controller;
+    const Target target = is_remote(options.controller) ? open_remote(options.controller, 30000)
+                                                        : open_target(options.controller, 30000, true);
     json["controller"] = {{"spec", target.spec},
                           {"kind", target.kind_name()},
                           {"heading", target.heading()},
-                          {"transport", controller.transport().description()},
-                          {"model", controller.info().model},
-                          {"firmware", controller.info().firmware},
-                          {"serial", controller.info().serial},
-                          {"capabilities", capabilities_json(controller)},
-                          {"namespaces", namespaces_json(controller)}};
+                          {"transport", target.transport()},
+                          {"model", target.info().model},
+                          {"firmware", target.info().firmware},
+                          {"serial", target.info().serial},
+                          {"capabilities", capabilities_json(target)},
+                          {"namespaces", namespaces_json(target)}};
   }
   json["offers"] = offers_json();
   if (options.json != "-") {

@@ -134,6 +134,26 @@ void check_stripes(const NvmeOptions& o) {
       throw BadInput("--controller " + *one + " is given twice; name each controller once");
 }
 
+/// Over RDMA: what is only on PCIe, or not there yet.
+void check_remote_flags(const NvmeOptions& o) {
+  const auto remote = std::find_if(o.controllers.begin(), o.controllers.end(), is_remote);
+  if (remote == o.controllers.end()) return;
+  check_remote(*remote);
+  if (o.controllers.size() > 1)
+    throw BadInput("--controller " + *remote + ": stripes are over controllers on PCIe; give it alone");
+  if (o.queue_id != 0)
+    throw BadInput("--queue-id is for PCIe: over RDMA connections are numbered from 1; leave it out");
+  if (o.memory_mode != 0)
+    throw BadInput("--memory-mode " + std::to_string(o.memory_mode) + " is for PCIe; over RDMA, 0 is accepted");
+  if (o.doorbell == DoorbellKind::shadow)
+    throw BadInput("--doorbell shadow is for PCIe: over RDMA the network card's doorbells are rung; leave it out");
+  if (o.smart) throw BadInput("--smart is for PCIe: a target counts the commands of all its hosts; leave it out");
+  if (o.executor == Executor::gpu)
+    throw CannotRun(
+        "--executor gpu: over RDMA this tool drives soft-RoCE, whose doorbell is a system call, which no GPU can make; "
+        "give --executor host");
+}
+
 }  // namespace
 
 CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
@@ -149,11 +169,15 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
                  "--read-io 3000 --verify --depth 16"},
                 {"a drive bound to vfio-pci: reads for 10 seconds, 64 in flight",
                  "xio-tester nvme-ep --controller vfio:0000:04:00.0 --read-io 100000 --depth 64 --batch-size 16 "
-                 "--duration 10"}});
+                 "--duration 10"},
+                {"a target behind RDMA, by soft-RoCE",
+                 "xio-tester nvme-ep --controller fabrics:traddr=10.9.0.1,nqn=xio --write-io 1000 --read-io 1000 "
+                 "--verify --depth 16"}});
   when_chosen(command, [command, &options] {
     command
         ->add_option("--controller", options.controllers,
-                     std::string(xio::host::nvme_spec_forms) + "; given more than once: stripes over all of them")
+                     std::string(xio::host::nvme_spec_forms) + "; " + remote_spec_form +
+                         "; given more than once: stripes over all of them")
         ->type_name("SPEC")
         ->allow_extra_args(false);
     add_number(*command, "--stripe-blocks", options.stripe_blocks, 1, 1u << 24,
@@ -168,6 +192,7 @@ CLI::App* add_nvme_command(CLI::App& app, NvmeOptions& options) {
 }
 
 void check(const NvmeOptions& o) {
+  check_remote_flags(o);
   check_stripes(o);
   if (o.controllers.empty() && o.write_io != 0)
     throw BadInput(std::string("no controller: name the one to write to with --controller; ") +

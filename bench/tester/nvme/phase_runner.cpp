@@ -27,18 +27,22 @@ std::string kernel_name(const NvmePlan& plan, const NvmeOptions& options) {
 }  // namespace
 
 PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
-                         const ExecutorMemory& memory, GpuExecutor* gpu,
-                         const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data)
+                         const ExecutorMemory& memory, GpuExecutor* gpu)
     : options_(options),
       plan_(plan),
       targets_(std::move(targets)),
       memory_(memory),
       gpu_(gpu),
       tick_ns_(1e9 / static_cast<double>(memory.clock_hz())),
-      data_(std::move(data)),
       handles_(memory, options.num_queues),
       slots_(memory, size_t{plan.in_flight()} * options.num_queues),
-      stop_(memory, 1) {
+      stop_(memory, 1) {}
+
+PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
+                         const ExecutorMemory& memory, GpuExecutor* gpu,
+                         const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data)
+    : PhaseRunner(options, plan, std::move(targets), memory, gpu) {
+  data_ = std::move(data);
   for (size_t i = 0; i < handles_.size(); ++i) handles_[i] = queues[i].handle();
 }
 
@@ -49,6 +53,13 @@ PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::
   striped_data_ = std::move(data);
   stripes_ = MirroredArray<Stripes>(memory, 1);
   stripes_[0] = {set.handle(), striped_data_.region()};
+}
+
+PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
+                         const ExecutorMemory& memory, const RemoteController& remote)
+    : PhaseRunner(options, plan, std::move(targets), memory, nullptr) {
+  remote_data_ = remote.data();
+  for (size_t i = 0; i < handles_.size(); ++i) handles_[i] = remote.handles()[i];
 }
 
 void PhaseRunner::prepare_lanes() {
@@ -117,6 +128,9 @@ Phase PhaseRunner::describe(Direction direction, uint64_t operations, const Acce
   if (plan_.drives > 1) {
     phase.stripes = stripes_.executor();
     phase.data = static_cast<uint8_t*>(memory_.address(striped_data_.data()));
+  } else if (plan_.remote) {
+    phase.data = remote_data_;
+    phase.data_bus = reinterpret_cast<uintptr_t>(remote_data_);
   } else {
     phase.data = static_cast<uint8_t*>(memory_.address(data_.data()));
     phase.data_bus = data_.bus();

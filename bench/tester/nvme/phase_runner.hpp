@@ -34,6 +34,10 @@ class PhaseRunner {
   PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
               const ExecutorMemory& memory, GpuExecutor* gpu, const xio::host::NvmeDriveSet& set,
               xio::host::DriveBuffer data);
+  /// For a controller behind RDMA, with its queues and their memory for data.
+  /// @param remote  must outlive the runner
+  PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
+              const ExecutorMemory& memory, const RemoteController& remote);
 
   /// @param pattern  blocks of the operations
   /// @param known    reads: the blocks hold contents written by this tool
@@ -41,6 +45,8 @@ class PhaseRunner {
   PhaseResult run(Direction direction, uint64_t operations, const AccessPattern& pattern, bool known, bool repeat);
 
  private:
+  PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
+              const ExecutorMemory& memory, GpuExecutor* gpu);
   void prepare_lanes();
   /// Allocates the place tables of lanes with their own queue; returns the number of entries per lane.
   size_t prepare_places();
@@ -55,6 +61,7 @@ class PhaseRunner {
   double tick_ns_;
   xio::host::DmaBuffer data_;
   xio::host::DriveBuffer striped_data_;
+  unsigned char* remote_data_ = nullptr;
   MirroredArray<Stripes> stripes_;  // several drives: one object
   MirroredArray<xio::nvme::QueueHandle> handles_;
   MirroredArray<Slot> slots_;

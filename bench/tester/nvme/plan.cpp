@@ -13,8 +13,8 @@ namespace {
 
 std::string text(uint64_t number) { return std::to_string(number); }
 
-void plan_queues(const NvmeOptions& o, const xio::host::NvmeController& controller, NvmePlan& plan) {
-  const uint32_t longest = controller.max_queue_entries();
+void plan_queues(const NvmeOptions& o, const Target& target, NvmePlan& plan) {
+  const uint32_t longest = target.max_queue_entries();
   const uint32_t usual_depth = o.batch_size == 1 ? 1 : 2 * o.batch_size;
   if (o.queue_length > longest)
     throw BadInput("--queue-length " + text(o.queue_length) + " is more than the controller's queues hold; 1 to " +
@@ -31,7 +31,7 @@ void plan_queues(const NvmeOptions& o, const xio::host::NvmeController& controll
       o.depth != 0 ? o.depth : std::min(o.batch_size == 0 ? plan.queue_length : usual_depth, plan.queue_length);
   plan.batch = o.batch_size;
 
-  const xio::host::QueueIds ids = controller.queue_ids();
+  const xio::host::QueueIds ids = target.queue_ids();
   const uint32_t first = o.queue_id != 0 ? o.queue_id : ids.first;
   if (first < ids.first || first > ids.last || o.num_queues > ids.last - first + 1)
     throw BadInput("--num-queues " + text(o.num_queues) + " from --queue-id " + text(first) +
@@ -39,25 +39,24 @@ void plan_queues(const NvmeOptions& o, const xio::host::NvmeController& controll
                    "; give fewer or other ones");
 }
 
-xio::host::NamespaceInfo find_namespace(const xio::host::NvmeController& controller, const NvmePlan& plan) {
-  const std::vector<uint32_t> active = controller.active_namespaces();
+xio::host::NamespaceInfo find_namespace(const Target& target, const NvmePlan& plan) {
+  const std::vector<uint32_t> active = target.active_namespaces();
   if (std::find(active.begin(), active.end(), plan.nsid) == active.end()) {
     std::string known;
     for (const uint32_t nsid : active) known += (known.empty() ? "" : ", ") + text(nsid);
     throw BadInput("--namespace " + text(plan.nsid) +
                    " does not exist; active namespaces: " + (known.empty() ? "none" : known));
   }
-  return controller.identify_namespace(plan.nsid);
+  return target.identify_namespace(plan.nsid);
 }
 
-void plan_blocks(const NvmeOptions& o, const std::vector<xio::host::NvmeController*>& controllers, NvmePlan& plan) {
+void plan_blocks(const NvmeOptions& o, const std::vector<const Target*>& targets, NvmePlan& plan) {
   if (o.nsid != 0) plan.nsid = o.nsid;
-  xio::host::NamespaceInfo info = find_namespace(*controllers.front(), plan);
+  xio::host::NamespaceInfo info = find_namespace(*targets.front(), plan);
   if (plan.drives > 1) {
     plan.stripe_blocks = o.stripe_blocks != 0 ? o.stripe_blocks : std::max(8u, o.lbas_per_io);
     // As NvmeDriveSet::blocks().
-    for (const xio::host::NvmeController* const one : controllers)
-      info.blocks = std::min(info.blocks, find_namespace(*one, plan).blocks);
+    for (const Target* const one : targets) info.blocks = std::min(info.blocks, find_namespace(*one, plan).blocks);
     info.blocks = info.blocks / plan.stripe_blocks * plan.stripe_blocks * plan.drives;
   }
   plan.block_bytes = info.block_bytes;
@@ -86,9 +85,9 @@ void plan_lanes(const NvmeOptions& o, uint32_t gpu_wave_size, NvmePlan& plan) {
   plan.wave_size = o.wave_size != 0 ? o.wave_size : gpu_wave_size != 0 ? gpu_wave_size : 1;
   if (gpu_wave_size != 0) check_lanes(gpu_wave_size, plan.waves, plan.wave_size);
   plan.lanes_per_queue = plan.waves * plan.wave_size;
-  plan.sharing = plan.waves > 1 || plan.drives > 1 ? xio::Sharing::grid
-                 : plan.wave_size > 1              ? xio::Sharing::wave
-                                                   : xio::Sharing::thread;
+  plan.sharing = plan.waves > 1 || plan.drives > 1 || plan.remote ? xio::Sharing::grid
+                 : plan.wave_size > 1                             ? xio::Sharing::wave
+                                                                  : xio::Sharing::thread;
 }
 
 void plan_buffers(const NvmeOptions& o, NvmePlan& plan) {
@@ -121,11 +120,11 @@ uint32_t NvmePlan::windows_before(uint32_t number) const {
   return in_flight() / active_lanes * number + std::min(number, in_flight() % active_lanes);
 }
 
-NvmePlan make_plan(const NvmeOptions& options, const std::vector<xio::host::NvmeController*>& controllers,
-                   uint32_t gpu_wave_size) {
+NvmePlan make_plan(const NvmeOptions& options, const std::vector<const Target*>& targets, uint32_t gpu_wave_size) {
   NvmePlan plan;
-  plan.drives = static_cast<uint32_t>(controllers.size());
-  for (const xio::host::NvmeController* const one : controllers) {
+  plan.remote = targets.front()->remote != nullptr;
+  plan.drives = static_cast<uint32_t>(targets.size());
+  for (const Target* const one : targets) {
     NvmePlan of_one;
     plan_queues(options, *one, of_one);
     const bool less = plan.queue_length == 0 || of_one.queue_length < plan.queue_length;
@@ -134,7 +133,7 @@ NvmePlan make_plan(const NvmeOptions& options, const std::vector<xio::host::Nvme
     plan.depth = of_one.depth;
     plan.batch = of_one.batch;
   }
-  plan_blocks(options, controllers, plan);
+  plan_blocks(options, targets, plan);
   plan_lanes(options, gpu_wave_size, plan);
   plan_buffers(options, plan);
   return plan;
@@ -152,6 +151,13 @@ void adjust(const NvmeOptions& options, const xio::host::QueuePlan& made, NvmePl
 }
 
 }  // namespace
+
+void create_remote_queues(const NvmeOptions& options, NvmePlan& plan, RemoteController& controller) {
+  controller.make_queues(options.num_queues, plan.queue_length, plan.nsid, plan.data_bytes);
+  plan.first_queue_id = controller.handles().front().qid;
+  plan.last_queue_id = controller.handles().back().qid;
+  adjust(options, controller.rings(), plan);
+}
 
 xio::host::NvmeDriveSet create_drive_set(const NvmeOptions& options, NvmePlan& plan,
                                          const std::vector<xio::host::NvmeController*>& controllers,

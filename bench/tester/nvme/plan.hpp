@@ -16,6 +16,7 @@
 
 #include "tester/nvme/buffer_placement.hpp"
 #include "tester/nvme/options.hpp"
+#include "tester/nvme/target.hpp"
 
 namespace tester {
 
@@ -23,6 +24,7 @@ struct NvmePlan {
   xio::Sharing sharing = xio::Sharing::thread;
   uint32_t queue_length = 0;     ///< commands in flight that a queue is created for
   uint32_t depth = 0;            ///< operations in flight on a queue
+  bool remote = false;           ///< behind RDMA
   uint32_t drives = 1;           ///< each group of lanes has a queue on each of them
   uint32_t stripe_blocks = 0;    ///< several drives: blocks of a stripe
   uint32_t batch = 0;            ///< entries per doorbell; 0: as many as fit
@@ -58,12 +60,14 @@ struct NvmePlan {
 
 /// Computes the plan. Throws BadInput if the controller cannot run the options.
 /// @param gpu_wave_size  lanes of a wave of the GPU; 0: the CPU runs the kernels
-NvmePlan make_plan(const NvmeOptions& options, const std::vector<xio::host::NvmeController*>& controllers,
-                   uint32_t gpu_wave_size);
+NvmePlan make_plan(const NvmeOptions& options, const std::vector<const Target*>& targets, uint32_t gpu_wave_size);
 
 /// Creates the queues, and adjusts `plan` if they hold less than requested.
 std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, NvmePlan& plan,
                                                 xio::host::NvmeController& controller, BufferPlacement& buffers);
+
+/// The same of a controller behind RDMA; the queues are RemoteController::handles().
+void create_remote_queues(const NvmeOptions& options, NvmePlan& plan, RemoteController& controller);
 
 /// The same for several controllers.
 /// @param executor  runs the kernels

@@ -86,7 +86,7 @@ CommandCounts counts_of(const std::vector<const Target*>& targets) {
 /// Runs the phases, and explains what went wrong.
 void run(const NvmeOptions& options, PhaseRunner& runner, NvmeReport& report) {
   const CommandCounts before = options.smart ? counts_of(report.targets) : CommandCounts{};
-  const auto is_alive = [](const Target* one) { return one->controller->alive(); };
+  const auto is_alive = [](const Target* one) { return one->alive(); };
   const auto alive = [&report, is_alive] {
     return std::all_of(report.targets.begin(), report.targets.end(), is_alive);
   };
@@ -146,7 +146,7 @@ uint32_t namespace_of(const Targets& targets) {
 
 }  // namespace
 
-bool gpu_reaches(const Target& target) { return target.pci() == nullptr; }
+bool gpu_reaches(const Target& target) { return target.pci() == nullptr && !target.remote; }
 
 int NvmeReport::exit_status() const {
   if (interrupted) return exit_interrupted;
@@ -164,7 +164,7 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   report.options = &options;
   report.target = &target;
   report.targets = {&target};
-  report.plan = make_plan(options, {target.controller.get()}, chosen.gpu ? chosen.gpu->wave_size() : 0);
+  report.plan = make_plan(options, {&target}, chosen.gpu ? chosen.gpu->wave_size() : 0);
   if (target.on_its_own()) report.plan.spin = spin_of(uint64_t{options.num_queues} * options.waves);
   BufferPlacement buffers(options.memory_mode, gpu, target, memory);
   report.gpu = buffers.gpu();
@@ -173,6 +173,21 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   PhaseRunner runner(options, report.plan, report.targets, memory, executor.get(), queues,
                      buffers.data(report.plan.data_bytes));
 
+  run(options, runner, report);
+  return report;
+}
+
+/// On a controller behind RDMA, by the CPU.
+static NvmeReport measure_remote(const NvmeOptions& options, const Target& target) {
+  NvmeReport report;
+  const ExecutorMemory memory;
+  report.options = &options;
+  report.target = &target;
+  report.targets = {&target};
+  report.plan = make_plan(options, report.targets, 0);
+  create_remote_queues(options, report.plan, *target.remote);
+  report.rings = target.remote->rings();
+  PhaseRunner runner(options, report.plan, report.targets, memory, *target.remote);
   run(options, runner, report);
   return report;
 }
@@ -186,7 +201,7 @@ static NvmeReport measure_several(const NvmeOptions& options, const Targets& tar
   report.options = &options;
   report.target = &targets.front();
   report.targets = addresses_of(targets);
-  report.plan = make_plan(options, controllers, chosen.gpu ? chosen.gpu->wave_size() : 0);
+  report.plan = make_plan(options, report.targets, chosen.gpu ? chosen.gpu->wave_size() : 0);
   report.plan.spin = spin_of(uint64_t{options.num_queues} * options.waves);
   const xio::host::NvmeDriveSet set = create_drive_set(options, report.plan, controllers, memory);
   report.rings = set.queues().front().plan();
@@ -198,8 +213,9 @@ static NvmeReport measure_several(const NvmeOptions& options, const Targets& tar
 
 NvmeReport measure(const NvmeOptions& options, const Targets& targets,
                    const std::shared_ptr<xio::host::GpuRuntime>& gpu, const ChosenExecutor& executor) {
-  return targets.size() > 1 ? measure_several(options, targets, executor)
-                            : measure(options, targets.front(), gpu, executor);
+  if (targets.size() > 1) return measure_several(options, targets, executor);
+  const Target& target = targets.front();
+  return target.remote ? measure_remote(options, target) : measure(options, target, gpu, executor);
 }
 
 int run_nvme(const NvmeOptions& given) {
@@ -207,6 +223,7 @@ int run_nvme(const NvmeOptions& given) {
   check(options);
   choose_controller(options);
   check_json_file(options.json);
+  if (is_remote(options.controllers.front())) options.executor = Executor::host;
   ChosenExecutor chosen = choose_executor(options.executor, options.gpu);
   const std::shared_ptr<xio::host::GpuRuntime> gpu = gpu_for_mode(options.memory_mode, chosen.gpu);
   const Interrupt interrupt;

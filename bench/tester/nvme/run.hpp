@@ -48,7 +48,7 @@ bool gpu_reaches(const Target& target);
 /// @param executor  processor that runs the kernels
 NvmeReport measure(const NvmeOptions& options, const Target& target,
                    const std::shared_ptr<xio::host::GpuRuntime>& gpu = {}, const ChosenExecutor& executor = {});
-/// The same over one or several controllers; several have no memory mode.
+/// The same over one or several controllers; several, and one behind RDMA, have no memory mode.
 NvmeReport measure(const NvmeOptions& options, const Targets& targets,
                    const std::shared_ptr<xio::host::GpuRuntime>& gpu, const ChosenExecutor& executor);
 

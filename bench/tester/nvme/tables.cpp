@@ -24,7 +24,8 @@ std::string sharing_text(const NvmePlan& plan) {
   const std::string lanes = std::to_string(plan.wave_size) + (plan.wave_size == 1 ? " lane" : " lanes");
   if (plan.sharing == xio::Sharing::thread) return "one thread for each queue";
   if (plan.sharing == xio::Sharing::wave) return "one wave of " + lanes + " for each queue";
-  return std::to_string(plan.waves) + " waves of " + lanes + " share each queue";
+  return std::to_string(plan.waves) + (plan.waves == 1 ? " wave of " : " waves of ") + lanes +
+         (plan.waves == 1 ? " shares" : " share") + " each queue";
 }
 
 std::string batch_text(const NvmeReport& report) {
@@ -34,6 +35,11 @@ std::string batch_text(const NvmeReport& report) {
   if (plan.batch < report.options->batch_size)
     text += " (not " + std::to_string(report.options->batch_size) + ": the depth is less)";
   return text;
+}
+
+std::string doorbells_text(const NvmeReport& report) {
+  if (report.plan.remote) return "of soft-RoCE, a system call each";
+  return report.options->doorbell == DoorbellKind::shadow ? "shadow, in memory" : "mmio";
 }
 
 std::string content_text(const NvmeOptions& o, bool writes) {
@@ -51,19 +57,17 @@ std::string written_before(const NvmeOptions& o) {
 void print_setup(const NvmeReport& report) {
   const NvmeOptions& o = *report.options;
   const NvmePlan& plan = report.plan;
-  const auto& controller = *report.target->controller;
-  const auto& info = controller.info();
+  const auto& info = report.target->info();
   const std::string ids =
       o.num_queues == 1 ? "id " + std::to_string(plan.first_queue_id)
                         : "ids " + std::to_string(plan.first_queue_id) + " to " + std::to_string(plan.last_queue_id);
   Table table;
   for (const Target* const one : report.targets)
     if (report.targets.size() > 1)
-      table.add({"drive       " + one->spec + ": " + one->controller->info().model + ", serial " +
-                 one->controller->info().serial});
+      table.add({"drive       " + one->spec + ": " + one->info().model + ", serial " + one->info().serial});
   if (report.targets.size() == 1) {
     table.add({"controller  " + info.model + ", firmware " + info.firmware + ", serial " + info.serial});
-    table.add({"transport   " + controller.transport().description()});
+    table.add({"transport   " + report.target->transport()});
   }
   table.add({"namespace   " + std::to_string(plan.nsid) + ": " + std::to_string(plan.namespace_blocks) + " blocks of " +
              std::to_string(plan.block_bytes) + " bytes" +
@@ -73,7 +77,7 @@ void print_setup(const NvmeReport& report) {
              std::to_string(report.rings.sq_entries) + " and " + std::to_string(report.rings.cq_entries)});
   table.add({"depth       " + std::to_string(plan.depth) + " operations in flight on a queue"});
   table.add({"batch       " + batch_text(report) + ", entries for one doorbell"});
-  table.add({"doorbells   " + std::string(o.doorbell == DoorbellKind::shadow ? "shadow, in memory" : "mmio")});
+  table.add({"doorbells   " + doorbells_text(report)});
   table.add({"executor    " + (report.executor.empty() ? "host: the CPU emulates the GPU" : "gpu: " + report.executor) +
              ", " + sharing_text(plan)});
   table.add({"placement   mode " + std::to_string(o.memory_mode) + ": " + xio::host::placement_text(o.memory_mode)});

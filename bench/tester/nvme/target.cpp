@@ -31,8 +31,19 @@ Target open_target(const std::string& spec, uint32_t answer_ms, bool all_command
   return {xio::host::open_nvme(spec, options)};
 }
 
+Target open_remote(const std::string& spec, uint32_t answer_ms) {
+  Target target;
+  target.spec = spec;
+  target.remote = std::make_unique<RemoteController>(spec, answer_ms);
+  return target;
+}
+
 Targets open_targets(const std::vector<std::string>& specs, uint32_t answer_ms) {
   Targets targets;
+  if (is_remote(specs.front())) {
+    targets.push_back(open_remote(specs.front(), answer_ms));
+    return targets;
+  }
   for (xio::host::OpenedNvme& one : xio::host::open_nvme_drives(specs, options_for(answer_ms)))
     targets.push_back({std::move(one)});
   return targets;
@@ -68,6 +79,7 @@ SeenDoorbells seen_doorbells(const std::vector<const Target*>& targets) {
 }
 
 std::string Target::heading() const {
+  if (remote) return "NVMe over RDMA, by soft-RoCE";
   if (kind == NvmeKind::emulated) return "in-process model, not a drive";
   const xio::host::PciFunction* const function = pci();
   if (function == nullptr || (function->vendor() == red_hat && function->device() == qemu_nvme))

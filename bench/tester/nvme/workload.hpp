@@ -283,14 +283,14 @@ class LaneWork : LaneBase<Queue, Telemetry> {
 };
 
 /// The kernel: `lanes_per_queue` lanes drive one queue, in one block or in several. S is xio::Sharing::thread, wave or
-/// grid.
-template <xio::Sharing S, class Telemetry>
+/// grid. Bell is what RingBy names.
+template <xio::Sharing S, class Telemetry, class Bell = TesterDoorbell>
 XIO_DEVICE void workload(const Phase& phase) {
   Lane& lane = phase.lanes[lane_in_grid()];
   // Only ring() rings doorbells, once per batch.
   using Policy = xio::Policy<xio::Deferred<32768>>;
-  using Queue = xio::nvme::Queue<S, xio::Policy<Policy, xio::RingBy<TesterDoorbell>>>;
-  using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify, xio::RingBy<TesterDoorbell>>>;
+  using Queue = xio::nvme::Queue<S, xio::Policy<Policy, xio::RingBy<Bell>>>;
+  using NotifyingQueue = xio::nvme::Queue<S, xio::Policy<Policy, xio::Notify, xio::RingBy<Bell>>>;
   const xio::nvme::QueueHandle& handle = phase.queues[queue_of_lane(phase)];
   begin_counting(&handle, 1);
   bool done = false;

@@ -19,13 +19,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json controller_json(const NvmeReport& report, const Target& target) {
-  const auto& controller = *target.controller;
-  Json json = {{"spec", target.spec},
-               {"kind", target.kind_name()},
-               {"transport", controller.transport().description()},
-               {"model", controller.info().model},
-               {"firmware", controller.info().firmware},
-               {"serial", controller.info().serial},
+  Json json = {{"spec", target.spec},          {"kind", target.kind_name()},         {"transport", target.transport()},
+               {"model", target.info().model}, {"firmware", target.info().firmware}, {"serial", target.info().serial},
                {"namespace", report.plan.nsid}};
   if (report.plan.drives == 1) json["blocks"] = report.plan.namespace_blocks;
   json["block_bytes"] = report.plan.block_bytes;
@@ -50,7 +45,9 @@ Json setup_json(const NvmeReport& report) {
                {"cq_entries", report.rings.cq_entries},
                {"depth", plan.depth},
                {"batch_size", plan.batch},
-               {"doorbell", o.doorbell == DoorbellKind::shadow ? "shadow" : "mmio"},
+               {"doorbell", plan.remote                          ? "soft-RoCE"
+                            : o.doorbell == DoorbellKind::shadow ? "shadow"
+                                                                 : "mmio"},
                {"memory_mode", o.memory_mode},
                {"placement", xio::host::placement_text(o.memory_mode)},
                {"lbas_per_io", o.lbas_per_io},
