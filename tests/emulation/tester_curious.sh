@@ -53,6 +53,7 @@ far=(nvme-ep --controller fabrics:traddr=192.0.2.1,nqn=x --read-io 4)
 expect 2 "fabrics: nqn is missing" nvme-ep --controller fabrics:traddr=192.0.2.1 --read-io 4
 expect 2 "fabrics: 'fabrics' is not of the form fabrics:traddr=ADDRESS,nqn=NAME" nvme-ep --controller fabrics --read-io 4
 expect 2 "fabrics: unknown key 'colour'; known: traddr, trsvcid" info --controller fabrics:colour=red
+expect 2 "fabrics: traddr is missing" doctor --probe fabrics:nqn=x
 expect 2 "stripes are over controllers on PCIe; give it alone" "${far[@]}" --controller emulated
 expect 2 "stripes are over controllers on PCIe; give it alone" nvme-ep --controller emulated --controller fabrics:traddr=192.0.2.1,nqn=x --read-io 4
 expect 2 "--queue-id is for PCIe" "${far[@]}" --queue-id 3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tester_fabrics.sh XIO-TESTER: nvme-ep and info with the targets of nvmet.sh
+# tester_fabrics.sh XIO-TESTER: nvme-ep, info and doctor with the targets of nvmet.sh
 
 set -uo pipefail
 tester=${1:?usage: ${0##*/} XIO-TESTER}
@@ -57,6 +57,15 @@ refused "a port" "nothing listens at this port" \
 says "info" "16 pairs granted" "$tester" info --controller "$target"
 says "info names the namespace" "namespace     1: $((16777216 / block)) blocks of $block bytes" \
   "$tester" info --controller "$target"
+says "doctor" "fabrics        works, with rxe0" "$tester" doctor --mode fabrics
+says "doctor reaches the target" "target         answers" "$tester" doctor --mode fabrics --probe "$target"
+if "$tester" doctor --mode fabrics --probe "${target/4420/4499}" >"$work/out" 2>&1; then
+  fail "doctor reaches a port where nothing listens"
+elif grep -q "nothing listens at this port" "$work/out"; then
+  pass "doctor says why a target is not reached"
+else
+  fail "doctor says why a target is not reached"
+fi
 
 # The target goes away during a run.
 "${run[@]}" --read-io 100 --duration 100 --depth 8 --progress >"$work/lost.out" 2>"$work/lost.err" &

@@ -48,7 +48,7 @@ class PlayedMachine final : public tester::doctor::Machine {
   uint32_t configuration = 0x460001;  ///< register CC: enabled, with entries of 64 and 16 bytes
   std::optional<uint32_t> granted = 8;
   std::optional<uint32_t> commands = 0;
-  std::vector<std::string> libraries = {"libibverbs.so.1", "libmlx5.so.1", "libamdhip64.so.6"};
+  std::vector<std::string> libraries = {"libibverbs.so.1", "librdmacm.so.1", "libmlx5.so.1", "libamdhip64.so.6"};
   std::optional<int> gpus = 1;
   std::vector<std::string> programs = {"/usr/bin/qemu-system-x86_64 7.2"};
 

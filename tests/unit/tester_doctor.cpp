@@ -72,6 +72,7 @@ TEST_CASE("a machine on which all modes work") {
         Lines{"4 spare queues: 8 queue pairs, 4 of them the kernel's"});
   CHECK(check_mode(machine, "rdma").usable() == Lines{"mlx5_0"});
   CHECK(check_mode(machine, "rxe").usable() == Lines{"rxe0"});
+  CHECK(check_mode(machine, "fabrics").usable() == Lines{"rxe0"});
   CHECK(obstacles(machine, "vfio") == Lines{"vfio:0000:00:04.0: it is bound to the driver nvme"});
   CHECK(fix(machine, "vfio", "it is bound to the driver nvme") == "scripts/xio-bind bind 0000:00:04.0 --apply");
   CHECK(obstacles(machine, "kernel-shared") == Lines{"0000:00:05.0: it is bound to the driver vfio-pci"});
@@ -309,6 +310,23 @@ TEST_CASE("drives that are in use") {
   tree.folder("sys/devices/" + std::string(drive) + "/nvme/nvme0/nvme0c3n1");
   tree.write("proc/self/mountinfo", "24 22 259:0 / /srv rw - xfs /dev/nvme0n1 rw");
   CHECK(of_drive("vfio") == Lines{"vfio:0000:00:04.0: in use: nvme0n1 is mounted on /srv"});
+}
+
+TEST_CASE("fabrics: soft-RoCE, and its connections") {
+  const GoodMachine tree;
+  PlayedMachine machine(tree);
+  machine.open_errors = {{"/dev/infiniband/rdma_cm", ENOENT}};
+  CHECK(obstacles(machine, "fabrics").front().find("-: /dev/infiniband/rdma_cm cannot be opened: ") == 0);
+  CHECK(fix(machine, "fabrics", "/dev/infiniband/rdma_cm") == "modprobe rdma_ucm");
+  CHECK(check_mode(machine, "rxe").works());
+  machine.open_errors = {{"/dev/infiniband/rdma_cm", EACCES}};
+  CHECK(fix(machine, "fabrics", "/dev/infiniband/rdma_cm") == "chmod 0666 /dev/infiniband/rdma_cm");
+  machine.open_errors.clear();
+  machine.libraries = {"libibverbs.so.1"};
+  CHECK(obstacles(machine, "fabrics") == Lines{"-: librdmacm.so.1 cannot be loaded"});
+  tree.remove("sys/class/infiniband/rxe0");
+  CHECK_FALSE(check_mode(machine, "fabrics").works());
+  CHECK(fix(machine, "fabrics", "there is no soft-RoCE device") == "rdma link add rxe0 type rxe netdev ens6");
 }
 
 TEST_CASE("verbs devices and soft-RoCE") {

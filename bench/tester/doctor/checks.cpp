@@ -118,6 +118,7 @@ ModeReport check_mode(const Machine& machine, const std::string& mode) {
   if (mode == "emulated") return check_emulated(machine);
   if (mode == "rdma") return check_rdma(machine);
   if (mode == "rxe") return check_rxe(machine);
+  if (mode == "fabrics") return check_fabrics(machine);
   if (mode == "gpu") return check_gpu(machine);
   throw std::logic_error("there is no mode " + mode);
 }

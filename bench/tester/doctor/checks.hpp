@@ -42,7 +42,8 @@ struct Fact {
 };
 
 /// All modes, in display order.
-inline const std::vector<std::string> all_modes = {"vfio", "kernel-shared", "qemu", "emulated", "rdma", "rxe", "gpu"};
+inline const std::vector<std::string> all_modes = {"vfio", "kernel-shared", "qemu",    "emulated",
+                                                   "rdma", "rxe",           "fabrics", "gpu"};
 
 ModeReport check_vfio(const Machine& machine);
 ModeReport check_kernel_shared(const Machine& machine);
@@ -52,6 +53,8 @@ ModeReport check_emulated(const Machine& machine);
 ModeReport check_rdma(const Machine& machine);
 /// Checks Soft-RoCE.
 ModeReport check_rxe(const Machine& machine);
+/// Checks NVMe over RDMA by Soft-RoCE.
+ModeReport check_fabrics(const Machine& machine);
 /// Checks kernels on a GPU.
 ModeReport check_gpu(const Machine& machine);
 

@@ -12,6 +12,7 @@
 #include "tester/cli/flags.hpp"
 #include "tester/doctor/checks.hpp"
 #include "tester/doctor/doorbells.hpp"
+#include "tester/nvme/remote.hpp"
 #include "tester/report/json_report.hpp"
 
 namespace tester {
@@ -92,6 +93,27 @@ DoorbellView view_doorbells(const doctor::Machine& machine, const std::string& p
   return doctor::view_doorbells(gpu, &controller);
 }
 
+/// What a target behind RDMA answers.
+struct TargetAnswer {
+  std::string spec;
+  bool reached = false;
+  std::string text;  ///< the controller, or why there is none and what to do
+};
+
+TargetAnswer ask_target(const std::string& spec) {
+  TargetAnswer answer{spec, false, {}};
+  try {
+    const RemoteController controller(spec, 10000);
+    answer.text = controller.info().model + ", " + controller.transport() + ": " +
+                  std::to_string(controller.queue_ids().count()) + " queues of at most " +
+                  std::to_string(controller.max_queue_entries()) + " entries";
+    answer.reached = true;
+  } catch (const xio::host::Error& failure) {
+    answer.text = failure.what();
+  }
+  return answer;
+}
+
 }  // namespace
 
 CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
@@ -115,14 +137,18 @@ CLI::App* add_doctor_command(CLI::App& app, DoctorOptions& options) {
       ->type_name("MODE,...");
   add_json(*command, options.json);
   command
-      ->add_option("--probe", options.probe,
-                   "test how a GPU can access this drive's doorbells (vfio:BDF); the kernel resets the drive")
+      ->add_option(
+          "--probe", options.probe,
+          "test how a GPU can access this drive's doorbells (vfio:BDF), which the kernel resets; or connect to this "
+          "target behind RDMA (fabrics:traddr=ADDRESS,nqn=NAME)")
       ->type_name("CONTROLLER");
   return command;
 }
 
 int run_doctor(const DoctorOptions& options) {
   check_json_file(options.json);
+  const bool remote = is_remote(options.probe);
+  if (remote) check_remote(options.probe);
   const doctor::Machine machine;
   const std::vector<Fact> facts = doctor::facts_of(machine);
   std::vector<ModeReport> reports;
@@ -133,10 +159,13 @@ int run_doctor(const DoctorOptions& options) {
   }
   // If modes are given, doorbells are shown only if "gpu" is one of them.
   const auto& asked = options.modes;
-  const bool with_gpu =
-      asked.empty() || !options.probe.empty() || std::find(asked.begin(), asked.end(), "gpu") != asked.end();
+  const bool with_gpu = asked.empty() || (!options.probe.empty() && !remote) ||
+                        std::find(asked.begin(), asked.end(), "gpu") != asked.end();
   DoorbellView doorbells;
-  if (with_gpu) doorbells = view_doorbells(machine, options.probe);
+  if (with_gpu) doorbells = view_doorbells(machine, remote ? "" : options.probe);
+  TargetAnswer target;
+  if (remote) target = ask_target(options.probe);
+  asked_for_work = asked_for_work && (!remote || target.reached);
   const int status = asked_for_work ? exit_ok : exit_failed;
   nlohmann::ordered_json json = json_header("doctor");
   json["facts"] = nlohmann::ordered_json::object();
@@ -144,12 +173,15 @@ int run_doctor(const DoctorOptions& options) {
   json["modes"] = nlohmann::ordered_json::array();
   for (const ModeReport& one : reports) json["modes"].push_back(mode_json(one));
   if (with_gpu) json["doorbells"] = doorbells_json(doorbells);
+  if (remote) json["target"] = {{"spec", target.spec}, {"reached", target.reached}, {"text", target.text}};
   json["exit_status"] = status;
   if (options.json != "-") {
     for (const Fact& one : facts) std::printf("%-14s %s\n", one.title.c_str(), one.text.c_str());
     std::printf("\n");
     for (const ModeReport& one : reports) print_mode(one);
     if (with_gpu) print_doorbells(doorbells);
+    if (remote)
+      std::printf("\n%-14s %s\n  %s\n", "target", target.reached ? "answers" : "does not answer", target.text.c_str());
   }
   write_json_file(options.json, json);
   return status;

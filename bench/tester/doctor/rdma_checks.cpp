@@ -170,4 +170,20 @@ ModeReport check_rxe(const Machine& machine) {
   return report;
 }
 
+ModeReport check_fabrics(const Machine& machine) {
+  // Queues are soft-RoCE's.
+  ModeReport report = check_rxe(machine);
+  report.mode = "fabrics";
+  if (machine.loadable({"librdmacm.so.1"}).empty())
+    report.obstacles.push_back(
+        {"librdmacm.so.1 cannot be loaded", "apt-get install --no-install-recommends librdmacm1"});
+  const std::string node = "/dev/infiniband/rdma_cm";
+  const int error = machine.open_error(node);
+  if (error == EACCES || error == EPERM)
+    report.obstacles.push_back({node + " may not be opened by this user", "chmod 0666 " + node});
+  else if (error != 0)
+    report.obstacles.push_back({node + " cannot be opened: " + std::strerror(error), "modprobe rdma_ucm"});
+  return report;
+}
+
 }  // namespace tester::doctor
