@@ -33,7 +33,8 @@ RULES = {
         ["bench/tester/*/*.cpp", "bench/tester/cli/flags.hpp"], r"add_\w+(?:<[\w:]+>)?\(\s*(?:\*?\w+, )?\"(--[a-z-]+)\"",
         [("docs/**/*.md", r"{}\b")]),
     "key of a controller": (
-        ["include/xio/host/nvme/*_options.hpp", "include/xio/host/emulation/nvme/emulated_spec.hpp"], r"key == \"(\w+)\"",
+        ["include/xio/host/nvme/*_options.hpp", "include/xio/host/nvme/fabric_spec.hpp",
+         "include/xio/host/emulation/nvme/emulated_spec.hpp"], r"key == \"(\w+)\"",
         [("include/xio/host/**/*.hpp", r"known: [^;]*\b{}\b"), ("docs/xio-tester.md", r"`{}\b"), ("tests/fuzz/specs.dict", r"\",{}=")]),
 }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include <xio/host/emulation/nvme/emulated_spec.hpp>
+#include <xio/host/nvme/fabric_spec.hpp>
 #include <xio/host/nvme/kernel_shared_options.hpp>
 #include <xio/host/nvme/qemu_options.hpp>
 #include <xio/host/nvme/vfio_options.hpp>
@@ -93,6 +94,24 @@ void check_kernel_shared(const KernelSharedOptions& o) {
   expect(o.dma_bytes >= kib * kib && o.dma_bytes <= kib * gib, "kernel-shared: dma");
 }
 
+std::string written(const FabricOptions& o) {
+  std::string text = "fabrics:traddr=" + o.address + ",trsvcid=" + o.service + ",nqn=" + o.subsystem +
+                     ",hostnqn=" + o.host_name + ",hostid=" + o.host_id + ",queues=" + std::to_string(o.queues) +
+                     ",keep_alive_tmo=" + std::to_string(o.keep_alive.count() / 1000);
+  if (!o.local_address.empty()) text += ",host_traddr=" + o.local_address;
+  return text;
+}
+
+void check_fabrics(const FabricOptions& o) {
+  for (const std::string* const one : {&o.address, &o.service, &o.subsystem, &o.host_name})
+    expect(!one->empty() && one->find(',') == std::string::npos, "fabrics: texts");
+  expect(o.subsystem.size() <= 223 && o.host_name.size() <= 223, "fabrics: names");
+  expect(o.host_id.size() == 36 && o.host_id[8] == '-' && o.host_id[23] == '-', "fabrics: hostid");
+  for (const char c : o.host_id) expect((std::isxdigit(c) != 0 && std::isupper(c) == 0) || c == '-', "fabrics: digits");
+  expect(o.queues >= 1 && o.queues <= 65535, "fabrics: queues");
+  expect(o.keep_alive.count() >= 0 && o.keep_alive.count() <= 86400000, "fabrics: keep_alive_tmo");
+}
+
 std::string written(const xio::emulation::EmulatedSpec& spec) {
   const xio::emulation::NvmeConfig& c = spec.config;
   std::ostringstream text;
@@ -169,6 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try_kind("qemu: ", text, parse_qemu_spec, check_qemu);
   try_kind("vfio: ", text, parse_vfio_spec, check_vfio);
   try_kind("kernel-shared: ", text, parse_kernel_shared_spec, check_kernel_shared);
+  try_kind("fabrics: ", text, parse_fabric_spec, check_fabrics);
   try_kind("emulated", text, xio::emulation::parse_emulated_spec, check_emulated);
   check_numbers(text);
   return 0;

@@ -43,11 +43,12 @@ inline FabricOptions parse_fabric_spec(const std::string& spec) {
           options.queues = static_cast<uint32_t>(detail::spec_number("fabrics", key, value, 1, 65535));
         } else if (key == "keep_alive_tmo") {
           options.keep_alive = std::chrono::seconds(detail::spec_number("fabrics", key, value, 0, 86400));
-        } else if (key == "dhchap_secret" || key == "dhchap_ctrl_secret" || key == "tls") {
-          throw Error(
-              "fabrics: " + key +
-              " is not supported: xio has neither DH-HMAC-CHAP nor TLS; let the target accept this host without");
         } else {
+          for (const char* const unsupported : {"dhchap_secret", "dhchap_ctrl_secret", "tls"})
+            if (key == unsupported)
+              throw Error(
+                  "fabrics: " + key +
+                  " is not supported: xio has neither DH-HMAC-CHAP nor TLS; let the target accept this host without");
           throw Error("fabrics: unknown key '" + key +
                       "'; known: traddr, trsvcid, nqn, host_traddr, hostnqn, hostid, queues, keep_alive_tmo");
         }
