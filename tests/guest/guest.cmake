@@ -31,7 +31,7 @@ xio_register_test(NAME guest.nvmet LABELS guest once nightly TIMEOUT 400 LOCK gu
   COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,nvmet,nvmet-rdma,nvme-rdma --limit 240 --
     ${XIO_TESTS_DIR}/guest/nvmet.sh $<TARGET_FILE:guest-nvmet>)
 xio_register_test(NAME guest.fabric_device_queue LABELS guest once nightly TIMEOUT 400 LOCK guest
-  COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,nvmet,nvmet-rdma --limit 340 --
+  COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,loop,nvmet,nvmet-rdma --limit 340 --
     ${XIO_TESTS_DIR}/guest/nvmet.sh $<TARGET_FILE:guest-fabric_device_queue>)
 xio_register_test(NAME guest.fabric_capsules LABELS guest once nightly TIMEOUT 400 LOCK guest
   COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,rdma_ucm,veth,nvme-rdma --limit 240 --

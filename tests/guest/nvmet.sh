@@ -5,6 +5,7 @@
 #
 #   10.9.0.1 port 4420: subsystems `xio` and `xio-few` (2 I/O queues) for any host, `xio-closed` for none, and
 #   `xio-secret` for a host that must authenticate, where the kernel can; namespace 1 of each is the file /run/NAME.img
+#   ports 4431, 4432 and 4433: `xio-512`, the same with blocks of 512 bytes, with 0, 4096 and 16384 bytes of data in capsules
 
 set -euo pipefail
 # Nothing of this is undone, and the names are those of any machine: not outside of the guest.
@@ -25,13 +26,14 @@ rdma link add rxe0 type rxe netdev v0
 
 mount -t configfs none /sys/kernel/config 2>/dev/null || true
 cd /sys/kernel/config/nvmet || { echo "skipped: this kernel has no nvmet" && exit 77; }
+# subsystem NAME ANY-HOST [DEVICE]: on the file /run/NAME.img, or the device
 subsystem() {
   mkdir "subsystems/$1"
   echo "$2" >"subsystems/$1/attr_allow_any_host"
   truncate -s 16M "/run/$1.img"
   mkdir "subsystems/$1/namespaces/1"
-  echo 1 >"subsystems/$1/namespaces/1/buffered_io"
-  echo -n "/run/$1.img" >"subsystems/$1/namespaces/1/device_path"
+  [ $# -eq 3 ] || echo 1 >"subsystems/$1/namespaces/1/buffered_io"
+  echo -n "${3:-/run/$1.img}" >"subsystems/$1/namespaces/1/device_path"
   echo 1 >"subsystems/$1/namespaces/1/enable"
 }
 subsystem xio 1
@@ -45,13 +47,26 @@ if [ -e hosts/xio-host/dhchap_key ]; then
   ln -s "$PWD/hosts/xio-host" subsystems/xio-secret/allowed_hosts/
 fi
 
-mkdir ports/1
-echo ipv4 >ports/1/addr_adrfam
-echo rdma >ports/1/addr_trtype
-echo 4420 >ports/1/addr_trsvcid
-echo 10.9.0.1 >ports/1/addr_traddr
-for name in xio xio-few xio-closed xio-secret; do
-  ln -s "$PWD/subsystems/$name" ports/1/subsystems/
-done
+# port NUMBER SERVICE INLINE SUBSYSTEM...: INLINE bytes of data in capsules, -1: as many as the kernel wants
+port() {
+  mkdir "ports/$1"
+  echo ipv4 >"ports/$1/addr_adrfam"
+  echo rdma >"ports/$1/addr_trtype"
+  echo "$2" >"ports/$1/addr_trsvcid"
+  echo 10.9.0.1 >"ports/$1/addr_traddr"
+  echo "$3" >"ports/$1/param_inline_data_size"
+  local number=$1 name
+  shift 3
+  for name in "$@"; do ln -s "$PWD/subsystems/$name" "ports/$number/subsystems/"; done
+}
+port 1 4420 -1 xio xio-few xio-closed xio-secret
+# The file system's blocks are larger: a loop device's are not.
+if [ -e /dev/loop-control ]; then
+  truncate -s 16M /run/xio-512.img
+  subsystem xio-512 1 "$(losetup --find --show --sector-size 512 /run/xio-512.img)"
+  port 2 4431 0 xio-512
+  port 3 4432 4096 xio-512
+  port 4 4433 16384 xio-512
+fi
 cd /
 exec "$@"
