@@ -16,11 +16,15 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
-#include <xio/host/nvme/fabric_controller.hpp>
+#include <xio/host/nvme/fabric_device_queue.hpp>
 
 #include "guest/fabric_target.hpp"
 #include "unit/host_support.hpp"
@@ -58,6 +62,20 @@ FabricOptions ours() {
   return options;
 }
 
+/// Clears, of a command with data, where the data lies and the key of it, which are each host's own, and whether the
+/// target may invalidate the key (subtype 15), which is each host's choice.
+void clear_own_data(nvme::Sqe& capsule) {
+  constexpr uint64_t key = uint64_t{0xffffffff} << 24;
+  constexpr uint64_t subtype = uint64_t{0xf} << 56;
+  CHECK(capsule.prp1 != 0);
+  CHECK((capsule.prp2 & key) != 0);
+  CHECK(((capsule.prp2 & subtype) == 0 || (capsule.prp2 & subtype) == subtype));
+  capsule.prp1 = 0;
+  capsule.prp2 &= ~(key | subtype);
+}
+/// Clears the command identifier.
+void clear_identifier(nvme::Sqe& capsule) { capsule.cdw0 &= 0xffff; }
+
 /// Capsules by type and dwords 11 and 12, which are the offset of a property and what is written to it; each without
 /// its command identifier.
 using Capsules = std::map<std::array<uint32_t, 3>, nvme::Sqe>;
@@ -66,16 +84,9 @@ Capsules fabrics_capsules(const Received& received) {
   Capsules map;
   for (nvme::Sqe capsule : received.capsules) {
     if ((capsule.cdw0 & 0xff) != 0x7f) continue;
-    capsule.cdw0 &= 0xffff;
+    clear_identifier(capsule);
     const bool connect = capsule.nsid == static_cast<uint32_t>(fabrics::CommandType::connect);
-    if (connect) {
-      // Where the data lies is each host's own. So is it whether the target may invalidate the key (subtype 15).
-      CHECK(capsule.prp1 != 0);
-      CHECK((capsule.prp2 >> 24 & 0xffffffff) != 0);
-      CHECK(((capsule.prp2 >> 56 & 0xf) == 0 || (capsule.prp2 >> 56 & 0xf) == 0xf));
-      capsule.prp1 = 0;
-      capsule.prp2 &= ~(uint64_t{0xffffffff} << 24 | uint64_t{0xf} << 56);
-    }
+    if (connect) clear_own_data(capsule);
     if (connect)
       map[{capsule.nsid, 0, 0}] = capsule;
     else
@@ -83,6 +94,14 @@ Capsules fabrics_capsules(const Received& received) {
   }
   return map;
 }
+
+constexpr size_t controller_at = XIO_OFFSETOF(fabrics::RdmaRequest, cntlid);
+
+/// The controller's identifier in the private data of an I/O queue: Linux 6.1 leaves it 0.
+uint32_t controller_of(const Received& received) {
+  return received.request.at(controller_at) + 256u * received.request.at(controller_at + 1);
+}
+void clear_controller(Received& received) { std::memset(received.request.data() + controller_at, 0, 2); }
 
 std::string hex(const void* data, size_t bytes) {
   std::string text;
@@ -92,6 +111,60 @@ std::string hex(const void* data, size_t bytes) {
     if (i % 8 == 7) text += ' ';
   }
   return text;
+}
+
+constexpr uint32_t disk_block = 512;
+constexpr uint64_t read_at = 1000;  // blocks
+constexpr uint64_t write_at = 2000;
+constexpr uint32_t read_bytes = 4096;
+constexpr uint32_t write_bytes = 8192;
+
+/// The capsule of a read, a write or a flush, of the blocks that the test accesses.
+nvme::Sqe io_capsule(const Received& received, nvme::Opcode opcode, uint64_t block) {
+  for (nvme::Sqe capsule : received.capsules) {
+    const bool same = (capsule.cdw0 & 0xff) == static_cast<uint32_t>(opcode) && capsule.nsid == 1;
+    if (!same || (uint64_t{capsule.cdw11} << 32 | capsule.cdw10) != block) continue;
+    clear_identifier(capsule);
+    if (opcode != nvme::Opcode::flush) clear_own_data(capsule);
+    return capsule;
+  }
+  FAIL("no capsule of opcode " << static_cast<unsigned>(opcode) << " for block " << block);
+  return {};
+}
+
+/// Reads, writes and flushes by the kernel's own host.
+void use_by_kernel(const FabricOptions& options) {
+  std::string said = "transport=rdma,traddr=" + options.address + ",trsvcid=" + options.service +
+                     ",nqn=" + options.subsystem + ",hostnqn=" + options.host_name + ",hostid=" + options.host_id +
+                     ",keep_alive_tmo=5,nr_io_queues=1,queue_size=32";
+  const FileDescriptor fabrics(::open("/dev/nvme-fabrics", O_RDWR), "cannot open /dev/nvme-fabrics");
+  REQUIRE(::write(fabrics.get(), said.data(), said.size()) == static_cast<ssize_t>(said.size()));
+  said.resize(::read(fabrics.get(), said.data(), said.size()) > 0 ? said.size() : 0);
+  const std::string instance = said.substr(said.find('=') + 1, said.find(',') - said.find('=') - 1);
+  const std::string disk = "/dev/nvme" + instance + "n1";
+  for (int i = 0; i < 200 && ::access(disk.c_str(), F_OK) != 0; ++i) std::this_thread::sleep_for(50ms);
+  {
+    const FileDescriptor drive(::open(disk.c_str(), O_RDWR | O_DIRECT), "cannot open " + disk);
+    const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(4096, write_bytes), std::free);
+    std::memset(memory.get(), 1, write_bytes);
+    REQUIRE(::pwrite(drive.get(), memory.get(), write_bytes, write_at * disk_block) == write_bytes);
+    REQUIRE(::pread(drive.get(), memory.get(), read_bytes, read_at * disk_block) == read_bytes);
+    REQUIRE(::fdatasync(drive.get()) == 0);
+  }
+  std::ofstream("/sys/class/nvme/nvme" + instance + "/delete_controller") << "1";
+}
+
+/// The same by a queue for kernels.
+void use_by_device_queue(FabricOptions options) {
+  options.queues = 1;
+  FabricController controller(options);
+  FabricDeviceQueue queue(controller, {32, 1, write_bytes});
+  nvme::Queue<xio::Sharing::grid, xio::Policy<xio::RingBy<FabricDeviceQueue::Transport>>> user(queue.handle());
+  const auto until = xio::deadline(xio::Duration{10000000000});
+  const xio::Region data = queue.data();
+  CHECK(user.wait(user.write(write_at, data.at(0, write_bytes), until), until).is_ok());
+  CHECK(user.wait(user.read(read_at, data.at(0, read_bytes), until), until).is_ok());
+  CHECK(user.wait(user.submit(nvme::flush(), nvme::NoData{}, until), until).is_ok());
 }
 
 std::string said(const Misbehaviour& misbehaviour, Received* received = nullptr) {
@@ -143,6 +216,40 @@ TEST_CASE("capsules are those of the kernel's own host", "[guest]") {
   }
   // Connect; CAP, VS and CSTS read; CC written to enable the controller. To end it, each host writes its own.
   CHECK(compared == 5);
+}
+
+TEST_CASE("reads, writes and flushes are those of the kernel's own host", "[guest]") {
+  if (!here()) return;
+  Misbehaviour with_disk;
+  with_disk.disk = true;
+  Received kernel;
+  Received mine;
+  {
+    FabricTarget target(address, port, with_disk);
+    use_by_kernel(ours());
+    kernel = target.received();
+  }
+  {
+    FabricTarget target(address, port, with_disk);
+    use_by_device_queue(ours());
+    mine = target.received();
+  }
+  // Of the I/O queue.
+  CHECK(controller_of(mine) == FabricTarget::cntlid);
+  CHECK((controller_of(kernel) == 0 || controller_of(kernel) == FabricTarget::cntlid));
+  clear_controller(mine);
+  clear_controller(kernel);
+  CHECK(hex(mine.request.data(), mine.request.size()) == hex(kernel.request.data(), kernel.request.size()));
+  CHECK(hex(mine.connect_data.data(), 1024) == hex(kernel.connect_data.data(), 1024));
+  const std::pair<nvme::Opcode, uint64_t> commands[] = {
+      {nvme::Opcode::write, write_at}, {nvme::Opcode::read, read_at}, {nvme::Opcode::flush, 0}};
+  for (const auto& [opcode, block] : commands) {
+    const nvme::Sqe theirs = io_capsule(kernel, opcode, block);
+    const nvme::Sqe own = io_capsule(mine, opcode, block);
+    INFO("opcode " << static_cast<unsigned>(opcode));
+    CHECK(hex(&own, sizeof own) == hex(&theirs, sizeof theirs));
+    std::printf("  %s\n", hex(&own, sizeof own).c_str());
+  }
 }
 
 TEST_CASE("a target that refuses, or wants more than xio has", "[guest]") {
