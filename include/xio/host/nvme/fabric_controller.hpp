@@ -111,6 +111,7 @@ class FabricController {
     } else {
       keeper_.join();
       abandon(std::move(admin_));
+      abandon(std::move(keeping_));  // its end would wait for the thread, which is not here
     }
   }
 
@@ -239,7 +240,7 @@ class FabricController {
       granted_ = std::min({(granted.dw0 & 0xffff) + 1, (granted.dw0 >> 16) + 1, options_.queues});
     }
     ids_ = std::make_shared<detail::FabricQueueIds>(granted_);
-    ending_ = false;
+    keeping_->ending = false;
     if (options_.keep_alive.count() != 0) keeper_ = start_service_thread([this] { keep_alive(); });
   }
 
@@ -273,10 +274,10 @@ class FabricController {
   /// Shuts the controller down, if it can be spoken to, and ends the connection.
   void stop() noexcept {
     {
-      const std::lock_guard<std::mutex> lock(keeper_mutex_);
-      ending_ = true;
+      const std::lock_guard<std::mutex> lock(keeping_->mutex);
+      keeping_->ending = true;
     }
-    wake_.notify_all();
+    keeping_->wake.notify_all();
     if (keeper_.joinable()) keeper_.join();
     try {
       if (admin_ && admin_->lost().empty()) {
@@ -296,9 +297,9 @@ class FabricController {
 
   /// Body of the thread: two messages in the time that the target waits. Other commands tell of a lost connection.
   void keep_alive() {
-    std::unique_lock<std::mutex> lock(keeper_mutex_);
+    std::unique_lock<std::mutex> lock(keeping_->mutex);
     const auto interval = std::max<std::chrono::milliseconds>(options_.keep_alive / 2, std::chrono::milliseconds(10));
-    while (!wake_.wait_for(lock, interval, [&] { return ending_; })) {
+    while (!keeping_->wake.wait_for(lock, interval, [&] { return keeping_->ending; })) {
       lock.unlock();
       try {
         admin_->run(nvme::keep_alive(), {}, options_.command_limit);
@@ -338,6 +339,13 @@ class FabricController {
                   std::to_string(max_queue_entries()));
   }
 
+  /// When the thread that keeps the controller alive ends.
+  struct Keeping {
+    std::mutex mutex;
+    std::condition_variable wake;
+    bool ending = false;
+  };
+
   FabricOptions options_;
   Maker maker_;
   std::shared_ptr<FabricQueue> admin_;  // null after a reconnect() that failed
@@ -348,9 +356,7 @@ class FabricController {
   uint16_t cntlid_ = 0;
   uint32_t granted_ = 0;
   std::shared_ptr<detail::FabricQueueIds> ids_;
-  std::mutex keeper_mutex_;
-  std::condition_variable wake_;
-  bool ending_ = false;
+  std::shared_ptr<Keeping> keeping_ = std::make_shared<Keeping>();
   ServiceThread keeper_;
 };
 
