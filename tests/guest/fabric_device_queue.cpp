@@ -9,12 +9,15 @@
 
 #if __has_include(<infiniband/verbs.h>) && __has_include(<rdma/rdma_cma.h>)
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -172,6 +175,30 @@ TEST_CASE("several queues of one memory", "[guest]") {
   }
   CHECK(contains(error_of([&] { FabricDeviceQueue queue(controller, {32, 1, 512, pages.data()}); }),
                  "data_bytes is 512; use at least 1024"));
+}
+
+TEST_CASE("a child that ends its copies leaves the parent's queues alone", "[guest]") {
+  if (!here()) return;
+  std::optional<FabricController> controller(to("xio"));
+  std::optional<FabricDeviceQueue> queue(std::in_place, *controller);
+  std::shared_ptr<host::FabricQueue> by_cpu = controller->create_queue();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    queue.reset();
+    by_cpu.reset();
+    controller.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  Queue user(queue->handle());
+  CHECK(user.wait(user.read(5, queue->data().at(0, 4096), soon()), soon()).is_ok());
+  CHECK(queue->lost().empty());
+  std::vector<unsigned char> data(4096);
+  const auto limit = std::chrono::milliseconds(30000);
+  CHECK(by_cpu->run(nvme::read(5, 1).nsid(1), {data.data(), data.size()}, limit).status.is_ok());
+  CHECK(controller->active_namespaces() == std::vector<uint32_t>{1});
 }
 
 TEST_CASE("the target goes away while a kernel waits", "[guest]") {

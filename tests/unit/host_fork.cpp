@@ -119,6 +119,26 @@ TEST_CASE("a child is refused where it would use its copy of a controller", "[ho
   CHECK(controller.identify_namespace(1).blocks == 1000);
 }
 
+TEST_CASE("a child does not delete what its parent made", "[host][fork]") {
+  struct Object {
+    bool& ended;
+    ~Object() { ended = true; }
+  };
+  bool ended = false;
+  std::unique_ptr<Object, DeleteByMaker> object(new Object{ended});
+  std::shared_ptr<Object> shared(new Object{ended}, DeleteByMaker());
+  CHECK(in_child([&] {
+          object.reset();
+          shared.reset();
+          return ended ? 1 : 0;
+        }) == 0);
+  object.reset();
+  CHECK(ended);
+  ended = false;
+  shared.reset();
+  CHECK(ended);
+}
+
 TEST_CASE("threads and processes of the parent are not ended by a child", "[host][fork]") {
   ChildCommand command;
   command.program = "sleep";

@@ -31,6 +31,16 @@ class Maker {
   pid_t pid_ = ::getpid();
 };
 
+/// Deletes an object in the process that made it, and nowhere else: for std::unique_ptr and std::shared_ptr.
+struct DeleteByMaker {
+  Maker maker;
+
+  template <class Object>
+  void operator()(Object* object) const {
+    if (maker.is_here()) delete object;
+  }
+};
+
 /// Keeps the copy of another process's object for as long as this process lives: its destructor would act on the
 /// device, or wait for threads that are not here.
 inline void abandon(std::shared_ptr<void> copy) {

@@ -83,7 +83,8 @@ struct FabricConnection {
   FabricOptions options;                      ///< of the controller
   nvme::Command connect;                      ///< the first command
   nvme::fabrics::ConnectData data{};          ///< its data; copy it to registered memory
-  std::unique_ptr<CmConnection> connection;   ///< tells whether it was lost(); ends with this object
+  /// Tells whether it was lost(); ends with this object, but not in a child of fork().
+  std::unique_ptr<CmConnection, DeleteByMaker> connection;
 
   uint16_t qid() const { return id->get(); }
   /// Throws Error, which says what to do, unless the command `connect` succeeded.
@@ -170,7 +171,8 @@ class FabricController {
     return list;
   }
 
-  /// An I/O queue that the CPU drives, connected and ready. Destroy it before the controller.
+  /// An I/O queue that the CPU drives, connected and ready. Destroy it before the controller; a child of fork() keeps
+  /// it.
   /// @param entries     2 to max_queue_entries()
   /// @param data_bytes  most data of one command
   std::shared_ptr<FabricQueue> create_queue(uint32_t entries = 32, uint32_t data_bytes = 128 * 1024) {
@@ -182,7 +184,8 @@ class FabricController {
       detail::FabricQueueId id;  // goes back after the connection has ended
       FabricQueue queue;
     };
-    const auto owned = std::make_shared<Owned>(ids_, options_, entries, cntlid_, std::max(data_bytes, 4096u));
+    const std::shared_ptr<Owned> owned(new Owned(ids_, options_, entries, cntlid_, std::max(data_bytes, 4096u)),
+                                       DeleteByMaker());
     connect(owned->queue, owned->id.get(), entries, cntlid_);
     return {owned, &owned->queue};
   }
@@ -197,7 +200,7 @@ class FabricController {
     link.id = std::make_unique<detail::FabricQueueId>(ids_);
     link.entries = entries;
     link.options = options_;
-    link.connection = std::make_unique<CmConnection>(detail::peer_of(options_), options_.connect_limit);
+    link.connection.reset(new CmConnection(detail::peer_of(options_), options_.connect_limit));
     if (made_on != link.connection->device())
       throw Error("fabrics: the queue pair is one of " + made_on + ", but " + options_.address + " is reached by " +
                   link.connection->device() + "; make it there");

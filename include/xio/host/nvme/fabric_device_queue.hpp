@@ -11,11 +11,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <xio/device/fabrics/transport.hpp>
 #include <xio/device/nvme/queue.hpp>
+#include <xio/host/linux/fork.hpp>
 #include <xio/host/nvme/fabric_controller.hpp>
 #include <xio/host/nvme/queue_setup.hpp>
 #include <xio/host/rdma/rxe_endpoint.hpp>
@@ -36,19 +38,15 @@ struct FabricQueueOptions {
   void* data = nullptr;
 };
 
-/// An I/O queue of a FabricController for kernels that the CPU runs, on a soft-RoCE device: connected, and ready for
-/// `nvme::Queue<Sharing::grid, Policy<RingBy<nvme::OverRdma<FabricDeviceQueue::Vendor>>>>`, from all threads.
-///
-/// Destroy it before the controller, once no kernel uses it. Not movable: handles point into it.
-class FabricDeviceQueue {
+namespace detail {
+
+/// What a FabricDeviceQueue consists of. Handles point into it.
+class FabricDeviceQueueParts {
  public:
   using Vendor = RxeEndpoint::Vendor;
-  /// Transport of queues, for RingBy.
   using Transport = nvme::OverRdma<Vendor>;
 
-  /// Throws Error if the device is not soft-RoCE, the target refuses the queue or a size is not accepted, FabricLost if
-  /// it does not answer.
-  explicit FabricDeviceQueue(FabricController& controller, const FabricQueueOptions& options = {})
+  FabricDeviceQueueParts(FabricController& controller, const FabricQueueOptions& options)
       : names_(checked(controller, options)),
         plan_(plan(controller, options, names_)),
         device_({controller.device(), 1, {}}),  // soft-RoCE devices have one port
@@ -74,24 +72,19 @@ class FabricDeviceQueue {
       throw;
     }
   }
-  FabricDeviceQueue(const FabricDeviceQueue&) = delete;
-  FabricDeviceQueue& operator=(const FabricDeviceQueue&) = delete;
-  ~FabricDeviceQueue() { end(); }
+  FabricDeviceQueueParts(const FabricDeviceQueueParts&) = delete;
+  FabricDeviceQueueParts& operator=(const FabricDeviceQueueParts&) = delete;
+  ~FabricDeviceQueueParts() { end(); }
 
-  /// For kernels, by value.
   const nvme::QueueHandle& handle() const { return handle_; }
-  /// Memory for data, for submissions.
   Region data() const {
     return {reinterpret_cast<uintptr_t>(data_region_.data()), data_region_.size(), data_region_.rkey()};
   }
   uint16_t qid() const { return connection_.qid(); }
-  const QueuePlan& plan() const { return plan_; }             ///< actual sizes
-  const ProtectionDomain& domain() const { return domain_; }  ///< to register more memory, with its remote key as key
-  /// Why messages failed; Status::ok: none did. For the host once no kernel uses the queue.
+  const QueuePlan& plan() const { return plan_; }
+  const ProtectionDomain& domain() const { return domain_; }
   Status cause() const { return nvme::cause_of(link_); }
 
-  /// Why the connection is no longer there; empty while it is. Ends the waits of kernels with Status::broken if it was
-  /// lost: call it from time to time while kernels run. One thread at a time.
   std::string lost() {
     const std::string& why = connection_.connection->lost();
     if (!why.empty() && !failed_) fail();
@@ -218,6 +211,42 @@ class FabricDeviceQueue {
   nvme::FabricLink link_{};
   nvme::QueueHandle handle_{};
   bool failed_ = false;
+};
+
+}  // namespace detail
+
+/// An I/O queue of a FabricController for kernels that the CPU runs, on a soft-RoCE device: connected, and ready for
+/// `nvme::Queue<Sharing::grid, Policy<RingBy<nvme::OverRdma<FabricDeviceQueue::Vendor>>>>`, from all threads.
+///
+/// Destroy it before the controller, once no kernel uses it. In a child of fork() its destructor does nothing. Movable.
+class FabricDeviceQueue {
+ public:
+  using Vendor = RxeEndpoint::Vendor;
+  /// Transport of queues, for RingBy.
+  using Transport = nvme::OverRdma<Vendor>;
+
+  /// Throws Error if the device is not soft-RoCE, the target refuses the queue or a size is not accepted, FabricLost if
+  /// it does not answer.
+  explicit FabricDeviceQueue(FabricController& controller, const FabricQueueOptions& options = {})
+      : parts_(new detail::FabricDeviceQueueParts(controller, options)) {}
+
+  /// For kernels, by value.
+  const nvme::QueueHandle& handle() const { return parts_->handle(); }
+  /// Memory for data, for submissions.
+  Region data() const { return parts_->data(); }
+  uint16_t qid() const { return parts_->qid(); }
+  const QueuePlan& plan() const { return parts_->plan(); }  ///< actual sizes
+  /// To register more memory, with its remote key as key.
+  const ProtectionDomain& domain() const { return parts_->domain(); }
+  /// Why messages failed; Status::ok: none did. For the host once no kernel uses the queue.
+  Status cause() const { return parts_->cause(); }
+
+  /// Why the connection is no longer there; empty while it is. Ends the waits of kernels with Status::broken if it was
+  /// lost: call it from time to time while kernels run. One thread at a time.
+  std::string lost() { return parts_->lost(); }
+
+ private:
+  std::unique_ptr<detail::FabricDeviceQueueParts, DeleteByMaker> parts_;
 };
 
 /// @}
