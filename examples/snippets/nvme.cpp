@@ -117,6 +117,19 @@ XIO_KERNEL void submit_batch(nvme::QueueHandle handle, Region, Status* status, c
   status[arch::thread_index()] = how;
 }
 
+XIO_KERNEL void piece_of(nvme::QueueHandle handle, Region data, Status* status, Notification* each, uint32_t count) {
+  //! [PieceOf]
+  nvme::Queue<Sharing::wave, Policy<Notify>> queue(handle);
+  const Deadline until = queue.deadline(5_s);
+  const auto piece = [=](uint32_t i) {
+    return nvme::NotifiedPiece<nvme::PieceOf<RegionSpan>>{{i, data.at(uint64_t{i} * 512, 512), 1}, each + i};
+  };
+  const Token batch = queue.submit_batch(nvme::Opcode::read, piece, count, until);
+  const Status how = queue.wait_batch(batch, until);  // or for a piece: queue.wait_count(each[i], 1, until)
+  //! [PieceOf]
+  status[arch::thread_index()] = how;
+}
+
 XIO_KERNEL void transfer(nvme::QueueHandle handle, Region, Status* status, const nvme::Piece* pieces, uint32_t count,
                          Notification* progress) {
   //! [transfer]
@@ -355,6 +368,9 @@ void all() {
   const nvme::Piece* const list = drive.executor.address(pieces);
   auto* const progress = drive.more<Notification>(1);
   drive.check_read("submit_batch", 64, 64, submit_batch, list, 64u);
+  auto* const each = drive.more<Notification>(64);
+  drive.check_read("PieceOf", 64, 64, piece_of, drive.executor.address(each), 64u);
+  check("PieceOf", each[63].done == 1);
   drive.check_read("transfer", count, 64, transfer, list, count, drive.executor.address(progress));
   check("transfer", progress->done == (count ^ damage) && progress->failed == 0);
 

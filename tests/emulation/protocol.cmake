@@ -4,7 +4,7 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
 endif()
 # The queue protocol against the in-process controller: what the scenarios (tests/scenarios) do not say.
 xio_sanitized_sources(sources THREAD protocol_order
-  ADDRESS protocol_command_sets protocol_commands protocol_errors protocol_inbound protocol_key_values protocol_limits protocol_transfers protocol_users protocol_waits)
+  ADDRESS protocol_command_sets protocol_commands protocol_errors protocol_inbound protocol_key_values protocol_limits protocol_pieces protocol_transfers protocol_users protocol_waits)
 xio_add_tests(emulation protocol LABELS protocol TIMEOUT 300 SOURCES ${sources})
 # What every queue does, of all formats. Sanitizers look at each of them elsewhere.
 if(NOT XIO_SANITIZE)

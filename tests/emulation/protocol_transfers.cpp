@@ -145,42 +145,6 @@ TEST_CASE("try_submit: a long command -> submitted whole or not at all") {
   CHECK(view.wait(first, soon()).is_ok());
 }
 
-namespace {
-
-/// Reads blocks in descending order, of which no list is in memory.
-template <Sharing S>
-void made_pieces(const QueueHandle& handle, uint64_t bus, uint32_t count, Notification* progress) {
-  Queue<S, Policy<Notify>> queue(handle);
-  const auto piece = [=](uint32_t i) { return Piece{count - 1 - i, bus + uint64_t{i} * 512, 1}; };
-  EXPECT_OK(queue.wait_batch(queue.submit_batch(Opcode::read, piece, 16, soon()), soon()));
-  EXPECT_OK(queue.transfer(Opcode::read, piece, count, soon(), *progress));
-  const auto bad = [=](uint32_t i) { return Piece{i, bus, i == 15 ? 0u : 1u}; };
-  EXPECT(queue.submit_batch(Opcode::read, bad, 16, soon()).status == Status::invalid_argument);
-  EXPECT(queue.transfer(Opcode::read, bad, count, soon(), *progress) == Status::invalid_argument);
-}
-
-}  // namespace
-
-TEST_CASE("submit_batch, transfer: pieces of a callable -> moved as those of a list") {
-  const auto run = [](auto kernel, uint32_t wave_size) {
-    constexpr uint32_t count = 100;
-    Rig rig;
-    std::vector<unsigned char> blocks(count * size_t{512});
-    stamp(blocks.data(), 0, count, 3);
-    rig.model.write_blocks(1, 0, count, blocks.data());
-    const NvmeQueue queue = rig.queue(16);
-    Notification progress{};
-    REQUIRE_NOTHROW(
-        xio::simt::launch(Grid::of_waves(1, 1, wave_size), kernel, queue.handle(), rig.bus(), count, &progress));
-    CHECK(progress.done == count);
-    for (uint32_t i = 0; i < count; ++i) REQUIRE(stamped(rig.bytes(i * size_t{512}), count - 1 - i, 1, 3));
-    CHECK(rig.statistics(queue).commands == 16 + count);
-  };
-  run(made_pieces<Sharing::thread>, 1);
-  run(made_pieces<Sharing::wave>, 8);
-  run(made_pieces<Sharing::grid>, 64);
-}
-
 TEST_CASE("submit_batch: one refused piece -> the batch is refused without a trace", "[H37]") {
   Rig rig(stepped());
   const NvmeQueue queue = rig.queue(16);

@@ -32,11 +32,12 @@ XIO_DEVICE_INLINE auto pieces_from(const Pieces& pieces, uint32_t first) {
 template <class Engine, Sharing S, class Operation, class Piece>
 XIO_DEVICE_INLINE Status post_piece(const Engine& engine, Group<S> group, bool storing, Operation operation,
                                     const Piece& piece, uint64_t ticket, Notification* notification) {
+  static_assert(Engine::Policy::notifications || !is_notified_piece<Piece>, "NotifiedPiece needs a policy with Notify");
   const QueueHandle& q = engine.handle();
   const CheckedPiece checked =
       check_piece(q, operation, piece, Engine::Transport::template list<false>(engine, ticket, storing));
   // Lanes without a piece have no ticket, and set no notification.
-  const uint32_t identifier = identify(engine, ticket, storing ? notification : nullptr);
+  const uint32_t identifier = identify(engine, ticket, storing ? notified_by(piece, notification) : nullptr);
   const Sqe entry = encode(checked.command.nsid(q.nsid), identifier, checked.data);
   store_entries(engine, group, group.members(storing), entry, ticket);
   return checked.fault;
@@ -44,7 +45,8 @@ XIO_DEVICE_INLINE Status post_piece(const Engine& engine, Group<S> group, bool s
 
 /// Stores and publishes the entries of a claim, one per piece. With `Check`, which is for queues that are not shared
 /// (their claims can be dropped before publication), a refused piece makes it publish nothing and return the reason.
-template <bool Check, class Engine, Sharing S, class Operation, class Pieces>
+/// With `Counts`, all pieces have this notification.
+template <bool Check, bool Counts, class Engine, Sharing S, class Operation, class Pieces>
 XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, protocol::Claim claim,
                                         Operation operation, Pieces pieces, Notification* notification) {
   static_assert(!Check || !is_shared<S>, "a claim of a shared queue must be published");
@@ -56,6 +58,7 @@ XIO_DEVICE_INLINE Status publish_pieces(const Engine& engine, Group<S> group, pr
     const uint64_t ticket = claim.first + mine;
     // Lanes without a piece process the first one too.
     const auto piece = piece_at(pieces, storing ? mine : 0);
+    static_assert(!Counts || !is_notified_piece<decltype(piece)>, "transfer() counts by its own notification");
     const Status refused = post_piece(engine, group, storing, operation, piece, ticket, notification);
     if (Check && storing && fault.is_ok()) fault = refused;
   }
@@ -90,7 +93,7 @@ XIO_DEVICE_INLINE Token submit_batch(const Engine& engine, Group<S> group, Opera
       protocol::claim_until(engine, group, protocol::begin_claim(engine), count, count, until);
   if (claim.count == 0) return Token::refused(engine.template refusal<Until>(group));
   // 3. Build. 4. Store. 5. Publish. 6. Ring.
-  const Status status = publish_pieces<check_later>(engine, group, claim, operation, pieces, notification);
+  const Status status = publish_pieces<check_later, false>(engine, group, claim, operation, pieces, notification);
   if (!status.is_ok()) return Token::refused(status);
   Token token;
   token.last = claim.first + count - 1;
@@ -123,7 +126,7 @@ XIO_DEVICE_INLINE Status transfer(const Engine& engine, Group<S> group, Operatio
     const protocol::Claim claim = protocol::claim_until(engine, group, protocol::begin_claim(engine), most,
                                                         most < quarter ? most : quarter, until);
     if (claim.count == 0) return engine.template refusal<Deadline>(group);
-    (void)publish_pieces<false>(engine, group, claim, operation, pieces_from(pieces, done), &progress);
+    (void)publish_pieces<false, true>(engine, group, claim, operation, pieces_from(pieces, done), &progress);
     done += claim.count;
   }
   engine.ring(group);

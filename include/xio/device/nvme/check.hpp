@@ -109,22 +109,53 @@ struct CheckedPiece {
 };
 
 /// Checks a piece and builds what its entry needs. Has no early return, so that a wave executes it once.
-template <class List>
-XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operation, const Piece& piece,
+template <class Pages, class List>
+XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operation, const PieceOf<Pages>& piece,
                                            const List& list) {
   CheckedPiece checked;
   checked.data = no_data<List>();
   checked.command = command(operation).range(piece.lba, piece.blocks);
   const bool counts = operation != Opcode::flush && checked.command.data != data_size::unknown;
-  const bool fits = counts && piece.blocks - 1 < most_blocks(checked.command, q);
-  if (has_data<ContiguousPages>(checked.command)) {
-    checked.fault = point(ContiguousPages{piece.bus}, 0, (fits ? piece.blocks : 1) << q.block_shift, q.page_shift, list,
-                          checked.data);
+  bool fits = counts && piece.blocks - 1 < most_blocks(checked.command, q);
+  if (has_data<Pages>(checked.command)) {
+    const uint32_t bytes = (fits ? piece.blocks : 1) << q.block_shift;
+    checked.fault = point(piece.pages, 0, bytes, q.page_shift, list, checked.data);
+    if constexpr (IsSame<Pages, RegionSpan>::value) {
+      // check: inside of the region, of pieces
+      if (!piece.pages.reach.is_inside()) checked.fault = Status::out_of_range;
+      fits = fits && piece.pages.length == bytes;
+    }
   }
   if (!has_blocks(q, piece.lba, piece.blocks - 1)) checked.fault = Status::out_of_range;
   if (!fits) checked.fault = Status::invalid_argument;
   return checked;
 }
+template <class List>
+XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operation, const Piece& piece,
+                                           const List& list) {
+  return check_piece(q, operation, PieceOf<ContiguousPages>{piece.lba, {piece.bus}, piece.blocks}, list);
+}
+template <class Operation, class AnyPiece, class List>
+XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Operation operation,
+                                           const NotifiedPiece<AnyPiece>& piece, const List& list) {
+  return check_piece(q, operation, piece.piece, list);
+}
+
+/// The notification of a piece, given the batch's.
+template <class AnyPiece>
+XIO_DEVICE_INLINE Notification* notified_by(const AnyPiece&, Notification* of_batch) {
+  return of_batch;
+}
+template <class AnyPiece>
+XIO_DEVICE_INLINE Notification* notified_by(const NotifiedPiece<AnyPiece>& piece, Notification*) {
+  return piece.notified;
+}
+template <class AnyPiece>
+constexpr bool is_notified_piece = false;
+template <class AnyPiece>
+constexpr bool is_notified_piece<NotifiedPiece<AnyPiece>> = true;
+template <class AnyPiece>
+constexpr bool is_notified_piece<const AnyPiece> = is_notified_piece<AnyPiece>;
 
 /// Piece number `i` of a batch: of a list, or made by a callable.
 template <class Piece>

@@ -123,9 +123,8 @@ class Queue {
   /// All lanes of the group pass the same arguments; if they differ in `operation` or `count`, the batch is refused
   /// with Status::invalid_argument. The token is identical in all lanes and denotes the whole batch; wait for it with
   /// wait_batch().
-  /// @param pieces a list, `const Piece*`, or a callable, copied: `pieces(i)` returns Piece number `i` < `count`, in
-  /// any
-  ///               lane, in any order and several times
+  /// @param pieces a list, `const Piece*`, or a callable, copied: `pieces(i)` returns piece number `i` < `count`, in
+  ///               any lane, in any order and several times; Piece, PieceOf or NotifiedPiece, one type for all
   /// @param count 1 to the queue's depth; transfer() accepts any number.
   /// @param until a Deadline; with Now{} the batch is refused with Status::would_block if it does not fit as a whole
   /// @param options notification: each piece counts; a KeptResult receives the result of the piece that ends last
@@ -145,7 +144,7 @@ class Queue {
 
   /// Moves any number of pieces through the queue and waits for all of them, keeping the queue full.
   ///
-  /// All lanes of the group pass the same arguments, as of submit_batch().
+  /// All lanes of the group pass the same arguments, as of submit_batch(); no NotifiedPiece.
   /// @param progress counts the pieces that have ended; zeroed by the caller, who may poll it, for one call only. Under
   ///                 policies with late data (Placed) their data is visible when the call has returned Status::ok
   /// @return the error of one of the first pieces that failed, or Status::timed_out with operations still in flight:

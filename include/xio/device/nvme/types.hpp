@@ -4,6 +4,7 @@
 /// @file
 /// @brief Small types of the NVMe queue: storage of its state, completions, pieces of a batch.
 
+#include <xio/device/core/notification.hpp>
 #include <xio/device/nvme/handle.hpp>
 #include <xio/device/queue/holder.hpp>
 #include <xio/vendors/nvme/completion.hpp>
@@ -59,6 +60,23 @@ struct Piece {
   uint64_t lba;
   uint64_t bus;
   uint32_t blocks;  ///< 1 to QueueHandle::max_blocks; pieces are not split
+};
+
+/// A piece of a batch with other data: a page source, a piece of a Region, or an SGL.
+/// @snippet nvme.cpp PieceOf
+template <class Pages>
+struct PieceOf {
+  uint64_t lba;
+  Pages pages;
+  uint32_t blocks;  ///< as of Piece
+};
+
+/// A piece of a batch, of any type, with a notification of its own in place of the batch's.
+/// @snippet nvme.cpp PieceOf
+template <class AnyPiece>
+struct NotifiedPiece {
+  AnyPiece piece;
+  Notification* notified;  ///< null: none
 };
 
 /// Summary of failed operations that no caller has waited for.
