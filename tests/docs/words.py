@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """words.py PROJECT: counts the words for users, as wc -w does, and checks that the internals have a map.
 
-README.md has at most 1,000 words; README.md, docs/*.md and docs/guides together at most 23,425. The rest belongs to
+README.md has at most 1,000 words; README.md, docs/*.md and docs/guides together at most 23,555. The rest belongs to
 docs/internals, whose README.md links to each of its pages."""
 import os
 import sys
@@ -10,7 +10,7 @@ import sys
 from pages import pages
 
 README_WORDS = 1000
-USER_WORDS = 23425
+USER_WORDS = 23555
 
 
 def is_for_users(page):
