@@ -223,11 +223,17 @@ int run_nvme(const NvmeOptions& given) {
   check(options);
   choose_controller(options);
   check_json_file(options.json);
-  if (is_remote(options.controllers.front())) options.executor = Executor::host;
+  const bool remote = is_remote(options.controllers.front());
+  if (remote) options.executor = Executor::host;
   ChosenExecutor chosen = choose_executor(options.executor, options.gpu);
   const std::shared_ptr<xio::host::GpuRuntime> gpu = gpu_for_mode(options.memory_mode, chosen.gpu);
   const Interrupt interrupt;
-  const Targets targets = open_targets(options.controllers, options.deadline_ms);
+  Targets targets;
+  if (remote) {
+    targets.push_back(open_remote(options.controllers.front(), options.deadline_ms));
+  } else {
+    targets = open_targets(options.controllers, options.deadline_ms);
+  }
   if (options.nsid == 0) options.nsid = namespace_of(targets);
   for (const Target& one : targets) {
     if (one.stores_values(options.nsid))

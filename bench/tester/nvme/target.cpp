@@ -40,10 +40,6 @@ Target open_remote(const std::string& spec, uint32_t answer_ms) {
 
 Targets open_targets(const std::vector<std::string>& specs, uint32_t answer_ms) {
   Targets targets;
-  if (is_remote(specs.front())) {
-    targets.push_back(open_remote(specs.front(), answer_ms));
-    return targets;
-  }
   for (xio::host::OpenedNvme& one : xio::host::open_nvme_drives(specs, options_for(answer_ms)))
     targets.push_back({std::move(one)});
   return targets;

@@ -60,7 +60,7 @@ std::string heading_of(const std::vector<const Target*>& targets);
 /// Sum of what the other sides observed; no source if one of them observes nothing.
 SeenDoorbells seen_doorbells(const std::vector<const Target*>& targets);
 
-/// Opens each controller for a drive set, as open_target(); or one controller behind RDMA.
+/// Opens each controller for a drive set, as open_target().
 Targets open_targets(const std::vector<std::string>& specs, uint32_t answer_ms);
 
 /// Connects to a controller behind RDMA. Throws host::Error.
