@@ -27,6 +27,7 @@
 #include <xio/host/nvme/fabric_device_queue.hpp>
 
 #include "guest/fabric_target.hpp"
+#include "guest/kernel_host.hpp"
 #include "unit/host_support.hpp"
 
 using namespace xio::host;
@@ -134,24 +135,15 @@ nvme::Sqe io_capsule(const Received& received, nvme::Opcode opcode, uint64_t blo
 
 /// Reads, writes and flushes by the kernel's own host.
 void use_by_kernel(const FabricOptions& options) {
-  std::string said = "transport=rdma,traddr=" + options.address + ",trsvcid=" + options.service +
-                     ",nqn=" + options.subsystem + ",hostnqn=" + options.host_name + ",hostid=" + options.host_id +
-                     ",keep_alive_tmo=5,nr_io_queues=1,queue_size=32";
-  const FileDescriptor fabrics(::open("/dev/nvme-fabrics", O_RDWR), "cannot open /dev/nvme-fabrics");
-  REQUIRE(::write(fabrics.get(), said.data(), said.size()) == static_cast<ssize_t>(said.size()));
-  said.resize(::read(fabrics.get(), said.data(), said.size()) > 0 ? said.size() : 0);
-  const std::string instance = said.substr(said.find('=') + 1, said.find(',') - said.find('=') - 1);
-  const std::string disk = "/dev/nvme" + instance + "n1";
-  for (int i = 0; i < 200 && ::access(disk.c_str(), F_OK) != 0; ++i) std::this_thread::sleep_for(50ms);
-  {
-    const FileDescriptor drive(::open(disk.c_str(), O_RDWR | O_DIRECT), "cannot open " + disk);
-    const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(4096, write_bytes), std::free);
-    std::memset(memory.get(), 1, write_bytes);
-    REQUIRE(::pwrite(drive.get(), memory.get(), write_bytes, write_at * disk_block) == write_bytes);
-    REQUIRE(::pread(drive.get(), memory.get(), read_bytes, read_at * disk_block) == read_bytes);
-    REQUIRE(::fdatasync(drive.get()) == 0);
-  }
-  std::ofstream("/sys/class/nvme/nvme" + instance + "/delete_controller") << "1";
+  const guest_tests::KernelHost kernel("transport=rdma,traddr=" + options.address + ",trsvcid=" + options.service +
+                                       ",nqn=" + options.subsystem + ",hostnqn=" + options.host_name +
+                                       ",hostid=" + options.host_id + ",keep_alive_tmo=5,nr_io_queues=1,queue_size=32");
+  const FileDescriptor drive(::open(kernel.disk().c_str(), O_RDWR | O_DIRECT), "cannot open " + kernel.disk());
+  const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(4096, write_bytes), std::free);
+  std::memset(memory.get(), 1, write_bytes);
+  REQUIRE(::pwrite(drive.get(), memory.get(), write_bytes, write_at * disk_block) == write_bytes);
+  REQUIRE(::pread(drive.get(), memory.get(), read_bytes, read_at * disk_block) == read_bytes);
+  REQUIRE(::fdatasync(drive.get()) == 0);
 }
 
 /// The same by a queue for kernels.

@@ -24,6 +24,7 @@
 #include <xio/host/nvme/fabric_controller.hpp>
 #include <xio/host/nvme/fabric_discovery.hpp>
 
+#include "guest/kernel_host.hpp"
 #include "unit/host_support.hpp"
 
 using namespace xio::host;
@@ -139,14 +140,8 @@ TEST_CASE("the kernel's own host reads what was written, and writes what is read
   const auto blocks = static_cast<uint32_t>(bytes / block);
   auto data = pattern(bytes, 11);
   REQUIRE(run(*queue, nvme::write(0, blocks), data).is_ok());
-  std::string said = "transport=rdma,traddr=10.9.0.1,trsvcid=4420,nqn=xio,nr_io_queues=1";
-  const FileDescriptor fabrics(::open("/dev/nvme-fabrics", O_RDWR), "cannot open /dev/nvme-fabrics");
-  REQUIRE(::write(fabrics.get(), said.data(), said.size()) == static_cast<ssize_t>(said.size()));
-  said.resize(::read(fabrics.get(), said.data(), said.size()) > 0 ? said.size() : 0);
-  const std::string instance = said.substr(said.find('=') + 1, said.find(',') - said.find('=') - 1);
-  const std::string disk = "/dev/nvme" + instance + "n1";
-  for (int i = 0; i < 200 && ::access(disk.c_str(), F_OK) != 0; ++i) std::this_thread::sleep_for(50ms);
-  const FileDescriptor drive(::open(disk.c_str(), O_RDWR | O_DIRECT), "cannot open " + disk);
+  const guest_tests::KernelHost kernel("transport=rdma,traddr=10.9.0.1,trsvcid=4420,nqn=xio,nr_io_queues=1");
+  const FileDescriptor drive(::open(kernel.disk().c_str(), O_RDWR | O_DIRECT), "cannot open " + kernel.disk());
   const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(4096, bytes), std::free);
   auto* const words = static_cast<unsigned char*>(memory.get());
   REQUIRE(::pread(drive.get(), words, bytes, 0) == static_cast<ssize_t>(bytes));
@@ -157,7 +152,6 @@ TEST_CASE("the kernel's own host reads what was written, and writes what is read
   REQUIRE(::pwrite(drive.get(), words, bytes, 1 << 20) == static_cast<ssize_t>(bytes));
   REQUIRE(run(*queue, nvme::read((1u << 20) / block, blocks), data).is_ok());
   CHECK(data == other);
-  std::ofstream("/sys/class/nvme/nvme" + instance + "/delete_controller") << "1";
 }
 
 TEST_CASE("the target's statuses", "[guest]") {
