@@ -19,19 +19,9 @@ elseif(NOT XIO_BUILD_SANITIZED_TESTS)
   list(REMOVE_ITEM waves 32)  # both sanitizers run these
 endif()
 foreach(lanes IN LISTS waves)
-  set(nvme_labels executors protocol)
-  set(rdma_labels executors protocol)
-  # Of the waves that no sanitizer runs, the cases of NVMe have one size a day and those of RDMA the other.
-  if(lanes EQUAL 8)
-    xio_labels_in_turn(0 2 nvme_labels executors protocol)
-    xio_labels_in_turn(1 2 rdma_labels executors protocol)
-  elseif(lanes EQUAL 64)
-    xio_labels_in_turn(1 2 nvme_labels executors protocol)
-    xio_labels_in_turn(0 2 rdma_labels executors protocol)
-  endif()
-  xio_register_test(NAME executors.nvme.cpu${lanes} LABELS ${nvme_labels} TIMEOUT 300
+  xio_register_test(NAME executors.nvme.cpu${lanes} LABELS executors protocol TIMEOUT 300
     COMMAND executors-cpu --lanes ${lanes} --seeds ${seeds})
-  xio_register_test(NAME executors.rdma.cpu${lanes} LABELS ${rdma_labels} TIMEOUT 300
+  xio_register_test(NAME executors.rdma.cpu${lanes} LABELS executors protocol TIMEOUT 300
     COMMAND executors-cpu --rdma --lanes ${lanes} --seeds ${seeds})
 endforeach()
 foreach(kind fabrics key_values)

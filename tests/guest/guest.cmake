@@ -39,9 +39,7 @@ xio_register_test(NAME guest.fabric_capsules LABELS guest once nightly TIMEOUT 4
 if(TARGET xio-tester)
   set(tester_rdma ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 540 --
     ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/tester_rdma.sh)
-  # The longest three take turns.
-  xio_labels_in_turn(2 3 labels guest once)
-  xio_register_test(NAME guest.tester_rdma LABELS ${labels} TIMEOUT 600 LOCK guest
+  xio_register_test(NAME guest.tester_rdma LABELS guest once TIMEOUT 600 LOCK guest
     COMMAND ${tester_rdma} --corners $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.tester_rdma_full LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${tester_rdma} $<TARGET_FILE:xio-tester>)
@@ -51,8 +49,7 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.mpirun LABELS guest once nightly TIMEOUT 400 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/guest --modules rdma_rxe,ib_uverbs,veth --limit 340 --
       ${XIO_TESTS_DIR}/guest/rxe_devices.sh all ${XIO_TESTS_DIR}/guest/mpirun.sh $<TARGET_FILE:xio-tester>)
-  xio_labels_in_turn(0 3 labels guest once)
-  xio_register_test(NAME guest.vfio LABELS ${labels} TIMEOUT 600 LOCK guest
+  xio_register_test(NAME guest.vfio LABELS guest once TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh --corners $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
   xio_register_test(NAME guest.vfio_full LABELS guest once nightly TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/vfio.sh $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-vfio_recovery>)
@@ -102,8 +99,7 @@ xio_register_test(NAME guest.perftest_instructions LABELS guest once nightly TIM
 if(TARGET xio-tester)
   xio_add_test(guest/kernel_shared_recovery NO_TEST)
   set(programs $<TARGET_FILE:xio-tester> $<TARGET_FILE:guest-kernel_shared_recovery>)
-  xio_labels_in_turn(1 3 labels guest once)
-  xio_register_test(NAME guest.kernel_shared LABELS ${labels} TIMEOUT 600 LOCK guest
+  xio_register_test(NAME guest.kernel_shared LABELS guest once TIMEOUT 600 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/kernel_shared.sh ${programs})
   xio_register_test(NAME guest.kernel_shared_full LABELS guest once nightly TIMEOUT 1800 LOCK guest
     COMMAND ${XIO_TESTS_DIR}/guest/kernel_shared.sh --long ${programs})
