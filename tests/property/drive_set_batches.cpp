@@ -22,9 +22,6 @@ namespace {
 using Noted = DriveSet<Sharing::grid, Policy<Notify>>;
 using xio::arch::Scope;
 
-constexpr uint32_t block_bytes = 512;
-constexpr uint32_t most_drives = 4;
-
 /// Each wave's list of pieces, one or two blocks each, scattered over the set: waves and rounds apart.
 struct Lists {
   Lists(Drives& drives, uint32_t waves, uint32_t each) : bases(drives.rigs.size(), drives.bus), count(each) {

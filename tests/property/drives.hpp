@@ -13,6 +13,9 @@
 
 namespace protocol_tests {
 
+constexpr uint32_t block_bytes = 512;
+constexpr uint32_t most_drives = 4;
+
 /// Controllers that share no memory: each lane's buffer is mapped on all of them.
 struct Drives {
   Drives(uint32_t count, uint32_t queues_per_drive, uint32_t stripe_shift, size_t data_bytes, NvmeConfig config = {})

@@ -167,18 +167,24 @@ XIO_DEVICE_INLINE auto piece_at(const Pieces& pieces, uint32_t i) -> decltype(pi
   return pieces(i);
 }
 
+/// Why one of `count` pieces is refused, the first in the order of the lanes that share them; Status::ok: none is.
+template <Sharing S, class FaultOf>
+XIO_DEVICE_INLINE Status first_refusal(Group<S> group, uint32_t count, FaultOf fault_of) {
+  const uint32_t lanes = group.lanes();
+  Status fault;
+  for (uint32_t i = group.rank(); i < count && fault.is_ok(); i += lanes) fault = fault_of(i);
+  return protocol::first_fault(group, fault);
+}
+
 /// check_piece() of a batch, shared among the lanes of `group`. Pieces of other types bring a check_piece() of theirs.
 template <class Engine, Sharing S, class Operation, class Pieces>
 XIO_DEVICE Status check_pieces(const Engine& engine, Group<S> group, Operation operation, Pieces pieces,
                                uint32_t count) {
   const QueueHandle& q = engine.handle();
   const auto list = Engine::Transport::rehearsed(q, q.list_bytes);
-  const uint32_t lanes = group.lanes();
-  Status fault;
-  for (uint32_t i = group.rank(); i < count && fault.is_ok(); i += lanes) {
-    fault = check_piece(q, operation, piece_at(pieces, i), list).fault;
-  }
-  return protocol::first_fault(group, fault);
+  return first_refusal(group, count, [&](uint32_t i) XIO_INLINE_LAMBDA {
+    return check_piece(q, operation, piece_at(pieces, i), list).fault;
+  });
 }
 
 }  // namespace detail

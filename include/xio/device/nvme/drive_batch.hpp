@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// @brief Batches over several drives: each drive's queue gets the pieces that lie on it, in the order of the list.
+/// @brief Batches over several drives: each drive's queue gets the pieces that lie on it, in their order.
 
 #include <xio/device/nvme/batch.hpp>
 #include <xio/device/nvme/counted.hpp>
@@ -28,6 +28,7 @@ template <class EngineOfQueue, class Set>
 struct QueuesOfWave {
   using Engine = EngineOfQueue;
   using Policy = typename Engine::Policy;
+  using Transport = typename Engine::Transport;
   static constexpr Sharing sharing = Engine::sharing;
 
   const Set& set;
@@ -40,69 +41,92 @@ struct QueuesOfWave {
   XIO_DEVICE_INLINE void on_each(Action action) const {
     for (uint32_t drive = 0; drive < set.drives; ++drive) action(engine(drive));
   }
+
+  /// The data of a command for one drive.
+  template <class Pages>
+  XIO_DEVICE_INLINE const Pages& on_drive(const Pages& pages, uint32_t) const {
+    return pages;
+  }
+  XIO_DEVICE_INLINE RegionSpan on_drive(const DriveSpan& span, [[maybe_unused]] uint32_t drive) const {
+    RegionSpan there = span.on(drive);
+    using List = decltype(Transport::short_list(handle(drive)));
+    // A span names no key: it is that of the drive's queue.
+    if constexpr (IsSame<List, KeyedData>::value) there.key = Transport::short_list(handle(drive)).key;
+    return there;
+  }
 };
 
 /// A piece as its drive sees it.
+template <class AnyPiece>
 struct PlacedPiece {
-  Piece piece;
+  AnyPiece piece;
   uint32_t drive;
   Status fault;  ///< why it is refused whatever the drive
 };
 
-template <class Queues>
-XIO_DEVICE_INLINE PlacedPiece place(const Queues& queues, const DrivePiece& piece) {
-  const uint32_t shift = queues.set.queues->block_shift;
-  const uint32_t blocks = piece.data.length >> shift;
+template <class Queues, class Pages>
+XIO_DEVICE_INLINE auto place(const Queues& queues, const PieceOf<Pages>& piece) {
   const DriveAddress where = queues.set.locate(piece.lba);
-  const RegionSpan data = piece.data.on(where.drive);
-  PlacedPiece placed{{where.lba, data.address, blocks}, where.drive, data.fault<typename Queues::Policy>()};
-  const bool whole = blocks << shift == piece.data.length;
-  if (!whole || !queues.set.in_one_stripe(piece.lba, blocks)) placed.fault = Status::invalid_argument;
+  auto pages = queues.on_drive(piece.pages, where.drive);
+  PlacedPiece<PieceOf<decltype(pages)>> placed{{where.lba, pages, piece.blocks}, where.drive, Status::ok};
+  if (!is_placed<typename Queues::Policy>(pages)) placed.fault = Status::unsupported;
+  if (!queues.set.in_one_stripe(piece.lba, piece.blocks)) placed.fault = Status::invalid_argument;
   return placed;
+}
+template <class Queues>
+XIO_DEVICE_INLINE auto place(const Queues& queues, const DrivePiece& piece) {
+  return place(queues, PieceOf<DriveSpan>{piece.lba, piece.data, piece.data.length >> queues.set.queues->block_shift});
+}
+template <class Queues>
+XIO_DEVICE_INLINE auto place(const Queues& queues, const Piece& piece) {
+  return place(queues, PieceOf<ContiguousPages>{piece.lba, {piece.bus}, piece.blocks});
+}
+template <class Queues, class AnyPiece>
+XIO_DEVICE_INLINE auto place(const Queues& queues, const NotifiedPiece<AnyPiece>& piece) {
+  const auto placed = place(queues, piece.piece);
+  using Placed = NotifiedPiece<decltype(placed.piece)>;
+  return PlacedPiece<Placed>{{placed.piece, piece.notified}, placed.drive, placed.fault};
 }
 
 /// Why a batch is refused as a whole; Status::ok: it is not.
-template <class Queues, Sharing S>
-XIO_DEVICE_INLINE Status check_drive_pieces(const Queues& queues, Group<S> group, Opcode operation,
-                                            const DrivePiece* pieces, uint32_t count) {
-  using Engine = typename Queues::Engine;
+template <class Queues, Sharing S, class Pieces>
+XIO_DEVICE_INLINE Status check_drive_pieces(const Queues& queues, Group<S> group, Opcode operation, Pieces pieces,
+                                            uint32_t count) {
   using Policy = typename Queues::Policy;
   if (!takes_batches<Policy, Opcode>) return Status::unsupported;
   for (uint32_t drive = 0; drive < queues.set.drives; ++drive)
     if (!is_placed_for<Policy>(queues.handle(drive).gpu_memory)) return Status::unsupported;
   if constexpr (Policy::argument_checks) {
     if (!protocol::agree(group, operation, count)) return Status::invalid_argument;
-    const uint32_t lanes = group.lanes();
-    Status fault;
-    for (uint32_t i = group.rank(); i < count && fault.is_ok(); i += lanes) {
-      const PlacedPiece placed = place(queues, pieces[i]);
+    return first_refusal(group, count, [&](uint32_t i) XIO_INLINE_LAMBDA {
+      const auto placed = place(queues, piece_at(pieces, i));
       const QueueHandle& q = queues.handle(placed.drive);
-      fault = check_piece(q, operation, placed.piece, Engine::Transport::rehearsed(q, q.list_bytes)).fault;
-      if (!placed.fault.is_ok()) fault = placed.fault;
-    }
-    return protocol::first_fault(group, fault);
+      const auto list = Queues::Transport::rehearsed(q, q.list_bytes);
+      const Status fault = check_piece(q, operation, placed.piece, list).fault;
+      return placed.fault.is_ok() ? fault : placed.fault;
+    });
   }
   return Status::ok;
 }
 
 /// Number of pieces from `begin` up to `end` that lie on `drive`.
-template <class Queues, Sharing S>
-XIO_DEVICE_INLINE uint32_t count_on(const Queues& queues, Group<S> group, uint32_t drive, const DrivePiece* pieces,
-                                    uint32_t begin, uint32_t end) {
+template <class Queues, Sharing S, class Pieces>
+XIO_DEVICE_INLINE uint32_t count_on(const Queues& queues, Group<S> group, uint32_t drive, Pieces pieces, uint32_t begin,
+                                    uint32_t end) {
   const uint32_t lanes = group.lanes();
   uint32_t found = 0;
   for (uint32_t base = begin; base < end; base += lanes) {
     const uint32_t mine = base + group.rank();
-    const bool lies_there = mine < end && queues.set.locate(pieces[mine].lba).drive == drive;
+    const bool lies_there = mine < end && place(queues, piece_at(pieces, mine)).drive == drive;
     found += arch::count_lanes(group.members(lies_there));
   }
   return found;
 }
 
 /// Claims, stores and publishes the entries of those pieces, `count` of them. Returns the claim, or an empty one.
-template <class Queues, Sharing S, class Until>
-XIO_DEVICE_INLINE Token submit_on(const Queues& queues, Group<S> group, uint32_t drive, Opcode operation,
-                                  const DrivePiece* pieces, uint32_t begin, uint32_t end, uint32_t count, Until until,
+template <class Queues, Sharing S, class Pieces, class Until>
+XIO_DEVICE_INLINE Token submit_on(const Queues& queues, Group<S> group, uint32_t drive, Opcode operation, Pieces pieces,
+                                  uint32_t begin, uint32_t end, uint32_t count, Until until,
                                   Notification* notification) {
   const auto engine = queues.engine(drive);
   const protocol::Claim claim =
@@ -112,7 +136,7 @@ XIO_DEVICE_INLINE Token submit_on(const Queues& queues, Group<S> group, uint32_t
   uint64_t next = claim.first;
   for (uint32_t base = begin; base < end; base += lanes) {
     const uint32_t mine = base + group.rank();
-    const PlacedPiece placed = place(queues, pieces[mine < end ? mine : begin]);
+    const auto placed = place(queues, piece_at(pieces, mine < end ? mine : begin));
     const uint64_t storing = group.members(mine < end && placed.drive == drive);
     const uint64_t ticket = next + Group<S>::rank_in(storing);
     (void)post_piece(engine, group, Group<S>::has(storing), operation, placed.piece, ticket, notification);
@@ -126,8 +150,8 @@ XIO_DEVICE_INLINE Token submit_on(const Queues& queues, Group<S> group, uint32_t
 }
 
 /// DriveSet::submit_batch().
-template <class Queues, Sharing S, class Until>
-XIO_DEVICE_INLINE Status submit_over(const Queues& queues, Group<S> group, Opcode operation, const DrivePiece* pieces,
+template <class Queues, Sharing S, class Pieces, class Until>
+XIO_DEVICE_INLINE Status submit_over(const Queues& queues, Group<S> group, Opcode operation, Pieces pieces,
                                      uint32_t count, DriveToken* tokens, Until until, Notification* notification) {
   Status result = check_drive_pieces(queues, group, operation, pieces, count);
   if (count == 0) result = Status::invalid_argument;
@@ -163,9 +187,11 @@ XIO_DEVICE_INLINE Status wait_over(const Queues& queues, Group<S> group, const D
 }
 
 /// DriveSet::transfer().
-template <class Queues, Sharing S>
-XIO_DEVICE_INLINE Status transfer_over(const Queues& queues, Group<S> group, Opcode operation, const DrivePiece* pieces,
+template <class Queues, Sharing S, class Pieces>
+XIO_DEVICE_INLINE Status transfer_over(const Queues& queues, Group<S> group, Opcode operation, Pieces pieces,
                                        uint32_t count, Deadline until, Notification& progress) {
+  static_assert(!is_notified_piece<decltype(place(queues, piece_at(pieces, 0)).piece)>,
+                "transfer() counts by its own notification");
   const Status refused = check_drive_pieces(queues, group, operation, pieces, count);
   if (!refused.is_ok()) return refused;
   // Before the commands, as in a transfer of one queue.

@@ -55,8 +55,9 @@ class DriveSet {
     bool pending = result.token.status.is_ok();
     for_each_queue(pending, result.queue, [&](uint32_t queue, uint64_t lanes) {
       const Engine one(set_.queues[queue], lanes);
-      result.token = detail::submit(one, one.callers(), command.starts_at(where.lba), pages_on(pages, where.drive),
-                                    until, options.notified(), options.telemetry());
+      result.token =
+          detail::submit(one, one.callers(), command.starts_at(where.lba), queues().on_drive(pages, where.drive), until,
+                         options.notified(), options.telemetry());
     });
     return result;
   }
@@ -92,15 +93,18 @@ class DriveSet {
   /// each drive, once to count and once to fill, and once to check it: `(2 * drives + 1) * count / lanes` looks of each
   /// lane, and no memory to sort them. Nothing is submitted if a piece is refused, or if more lie on one drive than its
   /// queue's depth (Status::invalid_argument).
-  /// @param tokens one per drive, in memory of the calling lane: of that drive's pieces, in the order of the list; of
+  /// @param pieces a list, `const DrivePiece*`, or a callable, as of Queue::submit_batch(); block addresses are of the
+  ///               set. DrivePiece, Piece, PieceOf or NotifiedPiece; a bus address or a page source is that of the
+  ///               drive on which the piece lies
+  /// @param tokens one per drive, in memory of the calling lane: of that drive's pieces, in their order; of
   ///               drives without any, it denotes no operation. wait_batch() waits for all of them
   /// @param until a Deadline; with Now{} a drive's pieces are refused with Status::would_block unless all of them fit
   /// @return Status::ok: all pieces are submitted. Otherwise the first reason; the other drives'
   ///         pieces are submitted all the same
   /// @snippet drive_set.cpp submit_batch
-  template <class Until, class CallOptions = NoOptions>
-  XIO_DEVICE Status submit_batch(Opcode operation, const DrivePiece* pieces, uint32_t count, DriveToken* tokens,
-                                 Until until, const CallOptions& options = CallOptions()) {
+  template <class Pieces, class Until, class CallOptions = NoOptions>
+  XIO_DEVICE Status submit_batch(Opcode operation, Pieces pieces, uint32_t count, DriveToken* tokens, Until until,
+                                 const CallOptions& options = CallOptions()) {
     static_assert(Policy::notifications || !CallOptions::notifies, "notify() needs a policy with Notify");
     static_assert(Policy::inbound_in_order || !CallOptions::notifies,
                   "data may arrive after its notification: wait for the token, which flushes inbound writes");
@@ -120,14 +124,14 @@ class DriveSet {
   /// Moves any number of pieces over the set and waits for all of them, as Queue::transfer(); all lanes of the wave
   /// pass the same arguments.
   ///
-  /// The pieces are submitted in the order of the list, a quarter of a queue's depth at a time, at the cost of
-  /// submit_batch(): all drives are busy if neighbours in the list lie on different ones.
+  /// The pieces are submitted in their order, a quarter of a queue's depth at a time, at the cost of
+  /// submit_batch(): all drives are busy if neighbours lie on different ones.
+  /// @param pieces as of submit_batch(); no NotifiedPiece
   /// @param progress as of Queue::transfer(): it counts the pieces of all drives
   /// @return as of Queue::transfer(). Status::broken: one of this wave's queues is
   /// @snippet drive_set.cpp transfer
-  template <class Used = Policy>
-  XIO_DEVICE Status transfer(Opcode operation, const DrivePiece* pieces, uint32_t count, Deadline until,
-                             Notification& progress) {
+  template <class Pieces, class Used = Policy>
+  XIO_DEVICE Status transfer(Opcode operation, Pieces pieces, uint32_t count, Deadline until, Notification& progress) {
     static_assert(Used::notifications, "transfer() needs a policy with Notify");
     return in_whole_group([&](Group<S> group) XIO_INLINE_LAMBDA {
       return detail::transfer_over(queues(), group, operation, pieces, count, until, progress);
@@ -244,13 +248,6 @@ class DriveSet {
   }
 
  private:
-  /// The data of a command for one drive.
-  template <class Pages>
-  XIO_DEVICE_INLINE static const Pages& pages_on(const Pages& pages, uint32_t) {
-    return pages;
-  }
-  XIO_DEVICE_INLINE static RegionSpan pages_on(const DriveSpan& span, uint32_t drive) { return span.on(drive); }
-
   /// Of one queue: the lanes that use it are known here, and need not be looked for by a Queue.
   using Engine = QueueEngine<S, Policy, InMemory>;
 
