@@ -11,7 +11,7 @@ using namespace rdma_tests;
 
 namespace {
 
-constexpr uint32_t bytes = 64;
+constexpr uint32_t row_bytes = 64;
 constexpr uint32_t messages = 1000;
 constexpr uint32_t ring_mask = 31;  // messages in each ring, less one
 
@@ -19,10 +19,10 @@ using AllForms = Joined<Forms, Collapsed>;
 
 /// Where message `index` of a ring lies, and the word that it holds throughout.
 uint64_t* message_at(const Region& memory, uint64_t index) {
-  return reinterpret_cast<uint64_t*>(memory.base + (index & ring_mask) * bytes);
+  return reinterpret_cast<uint64_t*>(memory.base + (index & ring_mask) * row_bytes);
 }
 bool holds(const uint64_t* message, uint64_t index) {
-  for (uint32_t i = 0; i < bytes / 8; ++i) {
+  for (uint32_t i = 0; i < row_bytes / 8; ++i) {
     if (message[i] != mix(index, i)) return false;
   }
   return true;
@@ -32,8 +32,8 @@ bool holds(const uint64_t* message, uint64_t index) {
 template <class Kit, Sharing S>
 struct Loop {
   using Vendor = typename Kit::Vendor;
-  using SendRow = xio::rdma::SendRow<Vendor, S, Policy<>, bytes>;
-  using ReceiveRow = xio::rdma::ReceiveRow<Vendor, S, Policy<>, bytes>;
+  using SendRow = xio::rdma::SendRow<Vendor, S, Policy<>, row_bytes>;
+  using ReceiveRow = xio::rdma::ReceiveRow<Vendor, S, Policy<>, row_bytes>;
 
   RdmaRig<Kit> rig;
   QueuePairHandle sends = rig.near.handle();
@@ -53,7 +53,7 @@ struct Loop {
     if (group.rank() < taken) {
       const xio::rdma::WorkCompletion completion = completions.template read<true>(word, mine);
       const bool good = completion.kind == xio::rdma::CompletionKind::receive && completion.status.is_ok() &&
-                        completion.bytes == bytes && holds(message_at(rig.far_local, mine), mine);
+                        completion.bytes == row_bytes && holds(message_at(rig.far_local, mine), mine);
       if (!good) __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
     }
     group.converge();
@@ -78,7 +78,7 @@ struct Loop {
       // No message is overwritten before it was taken, and no receive is missing.
       if (sent != end && end <= row.limit() && end <= taken + ring_mask) {
         for (uint64_t index = sent + group.rank(); index < end; index += group.lanes()) {
-          for (uint32_t i = 0; i < bytes / 8; ++i) message_at(rig.local, index)[i] = mix(index, i);
+          for (uint32_t i = 0; i < row_bytes / 8; ++i) message_at(rig.local, index)[i] = mix(index, i);
           row.store(from, index);
         }
         group.converge();
