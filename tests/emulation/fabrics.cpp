@@ -9,10 +9,7 @@ using namespace fabric_tests;
 
 namespace {
 
-constexpr uint32_t rounds = 4;
-
-/// One format whose entries show that they are new, and one with an index.
-using Some = std::tuple<Mlx5, Ernic>;
+constexpr uint32_t write_rounds = 4;
 
 /// Each thread writes blocks of its own, and reads them back.
 template <class Kit, Sharing S, class... Tags>
@@ -20,12 +17,12 @@ void write_and_read(uint32_t waves, uint32_t lanes) {
   CAPTURE(static_cast<int>(S), waves, lanes);
   using Fabric = FabricQueue<Kit>;
   const uint32_t threads = waves * lanes;
-  Fabric fabric(uint64_t{threads} * rounds, size_t{threads} * block_bytes);
+  Fabric fabric(uint64_t{threads} * write_rounds, size_t{threads} * block_bytes);
   const auto run = [&] {
     typename Fabric::template Queue<S, Tags...> queue(fabric.handle);
     const uint32_t thread = xio::arch::block_index() * lanes + xio::arch::thread_index();
     const uint64_t offset = uint64_t{thread} * block_bytes;
-    for (uint32_t round = 0; round < rounds; ++round) {
+    for (uint32_t round = 0; round < write_rounds; ++round) {
       const uint64_t lba = uint64_t{round} * threads + thread;
       const auto piece = fabric.data.at(offset, block_bytes);
       stamp(fabric.at(offset), lba, 1, 7);
@@ -39,7 +36,7 @@ void write_and_read(uint32_t waves, uint32_t lanes) {
   };
   REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(waves, 1, lanes), run));
   fabric.rig.nic.stop();
-  CHECK(fabric.target.capsules == uint64_t{threads} * rounds * 2);
+  CHECK(fabric.target.capsules == uint64_t{threads} * write_rounds * 2);
   CHECK(fabric.target.malformed == 0);
   CHECK(fabric.rig.violations() == "");
   const auto near = fabric.rig.near.model().statistics();

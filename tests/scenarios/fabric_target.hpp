@@ -32,25 +32,76 @@ xio::emulation::RdmaQueueConfig roomy(uint32_t entries = 64) {
   return config;
 }
 
-/// Executes capsules: reads or writes their data by RDMA, and answers. Dword 0 of an answer is the block after the
-/// first one. One thread calls; nothing waits.
-template <class Kit>
-class FabricTarget {
+/// A target's own memory for the data of one command; no bytes: none moves.
+struct FabricData {
+  xio::Region own{};
+  bool puts = false;  ///< to the host
+};
+
+/// A target's answer to a command.
+struct FabricAnswer {
+  uint32_t status = 0;  ///< without the phase
+  uint32_t result = 0;  ///< dword 0
+};
+
+/// Commands of a namespace with blocks. Dword 0 of an answer is the block after the first one.
+class BlockCommands {
  public:
+  using Of = uint64_t;  ///< number of blocks
   static constexpr uint32_t block_bytes = 512;
+
+  BlockCommands(xio::emulation::RdmaFabric& fabric, uint64_t blocks)
+      : medium({1, blocks, block_bytes}, true), key_(fabric.keys().add(medium.block(0), blocks * block_bytes)) {}
+
+  xio::emulation::Medium medium;
+
+  /// A queue of such a namespace.
+  void describe(xio::nvme::QueueHandle& handle) const { handle.namespace_blocks = medium.blocks(); }
+
+ protected:
+  /// What its descriptor must name.
+  static uint32_t data_bytes(const xio::nvme::Sqe& capsule) {
+    return moves(capsule) ? blocks(capsule) * block_bytes : 0;
+  }
+  /// Status of a command that is not executed; 0 of others.
+  uint32_t check(const xio::nvme::Sqe& capsule) const {
+    namespace code = xio::nvme::sc;
+    if (!moves(capsule) && static_cast<uint8_t>(capsule.cdw0) != 0) return code::invalid_opcode;
+    if (moves(capsule) && !medium.contains(lba(capsule), blocks(capsule))) return code::lba_out_of_range;
+    if (reads(capsule) && !medium.readable(lba(capsule), blocks(capsule))) return code::unrecovered_read_error;
+    return 0;
+  }
+  FabricData begin(const xio::nvme::Sqe& capsule, uint64_t) {
+    if (!moves(capsule)) return {};
+    const uint64_t here = reinterpret_cast<uint64_t>(medium.block(lba(capsule)));
+    return {{here, data_bytes(capsule), key_}, reads(capsule)};
+  }
+  /// Once its data has moved, or it has failed.
+  static void end(const xio::nvme::Sqe& capsule, uint64_t, FabricAnswer& answer) { answer.result = capsule.cdw10 + 1; }
+
+ private:
+  static bool reads(const xio::nvme::Sqe& capsule) { return static_cast<uint8_t>(capsule.cdw0) == 2; }
+  static bool moves(const xio::nvme::Sqe& capsule) { return reads(capsule) || static_cast<uint8_t>(capsule.cdw0) == 1; }
+  static uint64_t lba(const xio::nvme::Sqe& capsule) { return capsule.cdw10 | uint64_t{capsule.cdw11} << 32; }
+  static uint32_t blocks(const xio::nvme::Sqe& capsule) { return (capsule.cdw12 & 0xffff) + 1; }
+
+  uint32_t key_;
+};
+
+/// Executes capsules: reads or writes their data by RDMA, and answers. One thread calls; nothing waits.
+template <class Kit, class Commands = BlockCommands>
+class FabricTarget : public Commands {
+ public:
   static constexpr uint32_t most_receives = 64;
   static constexpr uint32_t answer_entries = 512;
+  static constexpr uint64_t none = ~uint64_t{0};
   /// Memory that it needs on its side.
   static constexpr size_t bytes = most_receives * sizeof(xio::nvme::Sqe) + answer_entries * sizeof(xio::nvme::Cqe);
 
   /// @param memory  registered with the fabric
   FabricTarget(xio::emulation::RdmaFabric& fabric, xio::emulation::RdmaQueuePair<Kit>& pair, xio::Region memory,
-               uint64_t blocks)
-      : medium({1, blocks, block_bytes}, true),
-        memory_(memory),
-        sends_(pair.handle()),
-        receives_(pair.receive_handle()),
-        medium_key_(fabric.keys().add(medium.block(0), blocks * block_bytes)) {
+               const typename Commands::Of& of)
+      : Commands(fabric, of), memory_(memory), sends_(pair.handle()), receives_(pair.receive_handle()) {
     for (uint64_t i = 0; i < most_receives; ++i) posted_[i] = post(i);
   }
 
@@ -62,15 +113,21 @@ class FabricTarget {
   /// Every `each`-th capsule fails without being executed.
   void fail_each(uint32_t each) { fails_each_ = each; }
 
+  /// Executes the capsule with this number, in the order in which they arrive, and withholds its answer until `none`
+  /// is.
+  void withhold(uint64_t number) { withheld_.store(number); }
+  /// Answers the capsule with this number twice in succession.
+  void answer_twice(uint64_t number) { twice_.store(number); }
+
   /// Advances every capsule as far as it goes. Returns whether one of them did.
   bool step() {
     ++steps_;
     bool worked = take();
     for (auto one = open_.begin(); one != open_.end();) {
       const Stage before = one->stage;
-      if (before == Stage::begin) begin(*one);
+      if (before == Stage::begin) start(*one);
       if (one->stage == Stage::fetching) look(*one);
-      if (one->stage == Stage::answering && steps_ >= one->due) answer(*one);
+      if (one->stage == Stage::answering && steps_ >= one->due && one->number != withheld_.load()) answer(*one);
       worked |= one->stage != before;
       one = one->stage == Stage::over ? open_.erase(one) : one + 1;
     }
@@ -83,7 +140,6 @@ class FabricTarget {
   /// Status of the first message of its own that failed.
   xio::Status failure() const { return failure_; }
 
-  xio::emulation::Medium medium;
   std::atomic<uint64_t> capsules{0};   ///< arrived
   std::atomic<uint64_t> malformed{0};  ///< capsules that break a rule
   uint64_t answers = 0;                ///< sent
@@ -94,9 +150,11 @@ class FabricTarget {
   enum class Stage : uint8_t { begin, fetching, answering, over };
   struct Open {
     xio::nvme::Sqe capsule;
+    uint64_t number;
     uint64_t due;
     Stage stage = Stage::begin;
-    uint32_t status = 0;  // without the phase
+    FabricAnswer answer = {};
+    bool ended = false;
     xio::Token moved = {};
   };
 
@@ -114,11 +172,12 @@ class FabricTarget {
       return true;
     }
     Open one;
+    one.number = taken_;
     const uint64_t at = memory_.base + taken_ % most_receives * sizeof one.capsule;
     std::memcpy(&one.capsule, reinterpret_cast<const void*>(at), sizeof one.capsule);
     one.due = steps_ + (latest_ == 0 ? 0 : ((seed_ + taken_) * 0x9e3779b97f4a7c15u >> 32) % latest_);
-    one.status = check(one.capsule, received.bytes);
-    if (one.status != 0) one.stage = Stage::answering;
+    one.answer.status = judge(one.capsule, received.bytes);
+    if (one.answer.status != 0) one.stage = Stage::answering;
     // Before the answer, after which the host may send another capsule.
     posted_[taken_ % most_receives] = post(taken_);
     ++taken_;
@@ -129,77 +188,71 @@ class FabricTarget {
   }
 
   /// Status of a capsule that is not executed; 0 of others.
-  uint32_t check(const xio::nvme::Sqe& capsule, uint32_t length) {
-    namespace code = xio::nvme::sc;
+  uint32_t judge(const xio::nvme::Sqe& capsule, uint32_t length) {
     const bool keyed = capsule.prp2 >> 56 == 0x40 && (capsule.cdw0 >> 14 & 3) == 1;
-    const uint32_t due = moves(capsule) ? blocks(capsule) * block_bytes : 0;
-    if (length != sizeof capsule || !keyed || capsule.mptr != 0 || bytes_of(capsule) != due) {
+    if (length != sizeof capsule || !keyed || capsule.mptr != 0 || bytes_of(capsule) != this->data_bytes(capsule)) {
       malformed.fetch_add(1);
-      return code::invalid_field;
+      return xio::nvme::sc::invalid_field;
     }
     if (fails_each_ != 0 && taken_ % fails_each_ == fails_each_ - 1) {
       ++failed;
-      return code::internal_error;
+      return xio::nvme::sc::internal_error;
     }
-    if (!moves(capsule) && static_cast<uint8_t>(capsule.cdw0) != 0) return code::invalid_opcode;
-    if (moves(capsule) && !medium.contains(lba(capsule), blocks(capsule))) return code::lba_out_of_range;
-    if (reads(capsule) && !medium.readable(lba(capsule), blocks(capsule))) return code::unrecovered_read_error;
-    return 0;
+    return this->check(capsule);
   }
 
-  static bool reads(const xio::nvme::Sqe& capsule) { return static_cast<uint8_t>(capsule.cdw0) == 2; }
-  static bool moves(const xio::nvme::Sqe& capsule) { return reads(capsule) || static_cast<uint8_t>(capsule.cdw0) == 1; }
-  static uint64_t lba(const xio::nvme::Sqe& capsule) { return capsule.cdw10 | uint64_t{capsule.cdw11} << 32; }
-  static uint32_t blocks(const xio::nvme::Sqe& capsule) { return (capsule.cdw12 & 0xffff) + 1; }
   static uint32_t bytes_of(const xio::nvme::Sqe& capsule) { return static_cast<uint32_t>(capsule.prp2 & 0xffffff); }
 
-  void begin(Open& one) {
-    if (!moves(one.capsule)) {
+  void start(Open& one) {
+    const FabricData data = this->begin(one.capsule, one.number);
+    if (data.own.length == 0) {
       one.stage = Stage::answering;
       return;
     }
-    const uint32_t length = bytes_of(one.capsule);
-    const uint64_t here = reinterpret_cast<uint64_t>(medium.block(lba(one.capsule)));
-    const xio::Region own{here, length, medium_key_};
+    const auto length = static_cast<uint32_t>(data.own.length);
     const xio::rdma::RemoteMemory theirs{one.capsule.prp1, length, static_cast<uint32_t>(one.capsule.prp2 >> 24)};
-    const bool puts = reads(one.capsule);
-    one.moved = puts ? sends_.put(theirs.at(0, length), own.at(0, length), xio::Now{})
-                     : sends_.get(own.at(0, length), theirs.at(0, length), xio::Now{});
+    one.moved = data.puts ? sends_.put(theirs.at(0, length), data.own.at(0, length), xio::Now{})
+                          : sends_.get(data.own.at(0, length), theirs.at(0, length), xio::Now{});
     if (one.moved.status == xio::Status::would_block) return;
-    if (!one.moved.submitted()) one.status = xio::nvme::sc::data_transfer_error;
+    if (!one.moved.submitted()) one.answer.status = xio::nvme::sc::data_transfer_error;
     // The answer follows what is put.
-    one.stage = puts || one.status != 0 ? Stage::answering : Stage::fetching;
+    one.stage = data.puts || one.answer.status != 0 ? Stage::answering : Stage::fetching;
   }
 
   void look(Open& one) {
     const xio::Status status = sends_.test(one.moved);
     if (status == xio::Status::pending) return;
-    if (!status.is_ok()) one.status = xio::nvme::sc::data_transfer_error;
+    if (!status.is_ok()) one.answer.status = xio::nvme::sc::data_transfer_error;
     one.stage = Stage::answering;
   }
 
   void answer(Open& one) {
+    if (!one.ended) this->end(one.capsule, one.number, one.answer);
+    one.ended = true;
     const uint64_t at = most_receives * sizeof(xio::nvme::Sqe) + answers % answer_entries * sizeof(xio::nvme::Cqe);
     xio::nvme::Cqe cqe{};
-    cqe.dw0 = one.capsule.cdw10 + 1;
+    cqe.dw0 = one.answer.result;
     cqe.sqhd = static_cast<uint16_t>((answers + 1) % most_receives);
     cqe.cid = static_cast<uint16_t>(one.capsule.cdw0 >> 16);
-    cqe.status = static_cast<uint16_t>(one.status << 1);
+    cqe.status = static_cast<uint16_t>(one.answer.status << 1);
     std::memcpy(reinterpret_cast<void*>(memory_.base + at), &cqe, sizeof cqe);
     const xio::Token token = sends_.send(memory_.at(at, sizeof cqe), xio::Now{});
     if (token.status == xio::Status::would_block) return;
     if (!token.submitted() && failure_.is_ok()) failure_ = token.status;
     ++answers;
+    // The same again.
+    if (one.number == twice_.load()) return twice_.store(none);
     one.stage = Stage::over;
   }
 
   xio::Region memory_;
   xio::rdma::QueuePair<typename Kit::Vendor, xio::Sharing::thread> sends_;
   xio::rdma::ReceiveQueue<typename Kit::Vendor, xio::Sharing::thread> receives_;
-  uint32_t medium_key_;
   xio::Token posted_[most_receives];
   std::deque<Open> open_;
   xio::Status failure_;
+  std::atomic<uint64_t> withheld_{none};
+  std::atomic<uint64_t> twice_{none};
   uint64_t taken_ = 0;
   uint64_t steps_ = 0;
   uint64_t seed_ = 0;

@@ -32,6 +32,7 @@ XIO_DEVICE_INLINE nvme::detail::CheckedPiece check_piece(const QueueHandle& q, K
   const bool moves = operation != KvOpcode::remove && operation != KvOpcode::exist;
   const uint32_t bytes = moves ? piece.bytes : 0;
   nvme::detail::CheckedPiece checked;
+  checked.data = nvme::detail::no_data<List>();
   checked.command = detail::command(operation, piece.key, operation == KvOpcode::list ? 0 : 1, bytes, 0);
   const bool fits = checked.command.data == bytes && (q.max_bytes == 0 || bytes <= q.max_bytes);
   if (fits && bytes != 0)

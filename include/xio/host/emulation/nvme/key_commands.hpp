@@ -41,7 +41,7 @@ class KeyCommands {
     switch (opcode) {
       case spec::kv_store: return store(sqe, keys, key);
       case spec::kv_retrieve: return retrieve(sqe, keys, key, result);
-      case spec::kv_list: return list(sqe, keys, key);
+      case spec::kv_list: return send(sqe, keys.listed(key, sqe.cdw10));
       case spec::kv_delete: return keys.remove(key) ? uint16_t{spec::success} : missing;
       default: return keys.find(key) ? uint16_t{spec::success} : missing;
     }
@@ -53,12 +53,7 @@ class KeyCommands {
     return (opcode == spec::kv_store || opcode == spec::kv_retrieve || opcode == spec::kv_list) && sqe.cdw10 != 0;
   }
 
- private:
-  static bool known(uint8_t opcode) {
-    return opcode == spec::kv_store || opcode == spec::kv_retrieve || opcode == spec::kv_list ||
-           opcode == spec::kv_delete || opcode == spec::kv_exist;
-  }
-
+  /// The key of a command, of which `length` bytes are used.
   static std::string key_of(const nvme::Sqe& sqe, uint32_t length) {
     char bytes[16];
     std::memcpy(bytes, &sqe.cdw2, 4);
@@ -66,6 +61,12 @@ class KeyCommands {
     std::memcpy(bytes + 8, &sqe.cdw14, 4);
     std::memcpy(bytes + 12, &sqe.cdw15, 4);
     return {bytes, length};
+  }
+
+ private:
+  static bool known(uint8_t opcode) {
+    return opcode == spec::kv_store || opcode == spec::kv_retrieve || opcode == spec::kv_list ||
+           opcode == spec::kv_delete || opcode == spec::kv_exist;
   }
 
   uint16_t store(const nvme::Sqe& sqe, KeyValues& keys, const std::string& key) {
@@ -90,22 +91,6 @@ class KeyCommands {
     if (!value) return spec::final_status(spec::key_does_not_exist);
     result = static_cast<uint32_t>(value->size());
     return send(sqe, *value);
-  }
-
-  /// A number of keys, and each with its length, on 4 bytes.
-  uint16_t list(const nvme::Sqe& sqe, const KeyValues& keys, const std::string& from) {
-    std::string text(4, '\0');
-    uint32_t count = 0;
-    for (auto at = keys.values().lower_bound(from); at != keys.values().end(); ++at) {
-      const auto length = static_cast<uint16_t>(at->first.size());
-      const size_t bytes = (sizeof length + length + 3) / 4 * 4;
-      if (text.size() + bytes > sqe.cdw10) break;
-      text.append(reinterpret_cast<const char*>(&length), sizeof length).append(at->first);
-      text.resize((text.size() + 3) / 4 * 4);
-      ++count;
-    }
-    std::memcpy(text.data(), &count, sizeof count);
-    return send(sqe, text);
   }
 
   /// Stores the first bytes of `data` in the host's buffer, which keeps the others.

@@ -5,6 +5,7 @@
 /// @brief Keys and values of one namespace of the in-process NVMe controller.
 
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -45,6 +46,22 @@ class KeyValues {
     used_ += needed - freed;
     values_[key] = std::move(value);
     return true;
+  }
+  /// What List returns in a buffer of `room` bytes: a number of keys from `from` on, and each with its length, on 4
+  /// bytes.
+  std::string listed(const std::string& from, uint32_t room) const {
+    std::string text(4, '\0');
+    uint32_t count = 0;
+    for (auto at = values_.lower_bound(from); at != values_.end(); ++at) {
+      const auto length = static_cast<uint16_t>(at->first.size());
+      const size_t bytes = (sizeof length + length + 3) / 4 * 4;
+      if (text.size() + bytes > room) break;
+      text.append(reinterpret_cast<const char*>(&length), sizeof length).append(at->first);
+      text.resize((text.size() + 3) / 4 * 4);
+      ++count;
+    }
+    std::memcpy(text.data(), &count, sizeof count);
+    return text;
   }
   /// Returns whether the key existed.
   bool remove(const std::string& key) {
