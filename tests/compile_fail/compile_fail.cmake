@@ -42,6 +42,7 @@ refused(former_flush 31 "flush\\(\\) is now ring\\(\\)")
 refused(former_rdma_flush 32 "flush\\(\\) is now ring\\(\\)")
 refused(placed_elsewhere 33 "Placed with host memory contradicts InGpuMemory")
 refused(base_elsewhere 34 "Placed with host memory contradicts InGpuMemory")
+refused(drives_in_two_ways 35 "of RingBy a policy has one, for all drives of a set")
 
 set(every_error "")
 if(XIO_TESTS_CXX MATCHES clang)

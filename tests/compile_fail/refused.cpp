@@ -126,4 +126,8 @@ void begin(mlx5::QueuePair<> queue) { queue.W(flush, ring)(); }
 [[maybe_unused]] Policy<InGpuMemory, Placed<Memory::device, Memory::W(host, device)> > policy;
 #elif CASE == 34  // base_elsewhere
 [[maybe_unused]] Policy<Policy<Placed<Memory::W(host, device), Memory::W(host, device)> >, InGpuMemory> policy;
+#elif CASE == 35  // drives_in_two_ways
+void end(nvme::DriveSet<Sharing::grid, Policy<RingBy<ShadowDoorbell>, W(RingBy<MmioDoorbell>, Notify)> > set) {
+  set.ring();
+}
 #endif

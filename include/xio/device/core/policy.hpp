@@ -143,7 +143,7 @@ struct CheckTags<Tag, Rest...> : CheckTags<Rest...> {
                 "Placed<completions, data>, InGpuMemory and RingBy<doorbell>");
   static_assert(!(IsSame<Tag, Rest>::value || ...), "Policy<...>: duplicate tag");
   static_assert(!((!IsSame<Tag, Rest>::value && decide_the_same<Tag, Rest>) || ...),
-                "Policy<...>: two tags contradict each other");
+                "Policy<...>: two tags contradict each other; of RingBy a policy has one, for all drives of a set");
 };
 
 template <bool FirstIsWhole, class First, class... Tags>

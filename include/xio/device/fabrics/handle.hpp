@@ -30,7 +30,8 @@ struct FabricLink {
   rdma::ReceiveQueueHandle receive;  ///< its slots are not used
   rdma::MessageRing capsules;        ///< QueueHandle::sq
   rdma::MessageRing responses;       ///< QueueHandle::cq
-  uint32_t data_key;                 ///< remote key of data whose source names no key: pieces of batches, page sources
+  uint32_t data_key;                 ///< remote key of data whose source names no key: pieces of batches, page sources,
+                                     ///< pieces of a DriveRegion
   uint32_t cause;                    ///< packed Status of the first receive that failed; 0: none has
 };
 

@@ -69,6 +69,7 @@ XIO_DEVICE_INLINE auto place(const Queues& queues, const PieceOf<Pages>& piece) 
   const DriveAddress where = queues.set.locate(piece.lba);
   auto pages = queues.on_drive(piece.pages, where.drive);
   PlacedPiece<PieceOf<decltype(pages)>> placed{{where.lba, pages, piece.blocks}, where.drive, Status::ok};
+  // check: data in GPU memory, of pieces over drives
   if (!is_placed<typename Queues::Policy>(pages)) placed.fault = Status::unsupported;
   if (!queues.set.in_one_stripe(piece.lba, piece.blocks)) placed.fault = Status::invalid_argument;
   return placed;

@@ -16,6 +16,9 @@ namespace nvme {
 /// Submits commands over a DriveSetHandle. The wave's number selects the queue of each drive, so that the lanes of a
 /// wave that use one drive share one queue and submit together.
 ///
+/// The policy's RingBy names the way to all drives of a set: PCIe, or RDMA through cards of one vendor (OverRdma),
+/// where a piece of a DriveRegion has the key of its drive's queue, FabricLink::data_key.
+///
 /// @tparam S    Sharing::grid or Sharing::block; the waves that use a set always share its queues.
 /// @tparam Set  DriveSetHandle, or a type derived from it whose locate() and in_one_stripe() place blocks in another
 /// way
