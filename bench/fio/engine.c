@@ -226,14 +226,15 @@ static void xio_iomem_free(struct thread_data* td) {
 
 static int xio_commit(struct thread_data* td) {
   struct xio_data* d = td->io_ops_data;
-  unsigned int i;
-  if (!d->pending) return 0;
+  struct io_u* const* one = d->queued;
+  struct io_u* const* const end = one + d->pending;
+  if (one == end) return 0;
   if (fio_fill_issue_time(td)) {
     struct timespec now;
     fio_gettime(&now, NULL);
-    for (i = 0; i < d->pending; ++i) {
-      d->queued[i]->issue_time = now;
-      io_u_queued(td, d->queued[i]);
+    for (; one != end; ++one) {
+      (*one)->issue_time = now;
+      io_u_queued(td, *one);
     }
     if (td->o.read_iolog_file) td->last_issue = now;
   }

@@ -105,6 +105,25 @@ __attribute__((noinline)) int submit_slowly(xf_job& job, Running& running, xf_op
   return 0;
 }
 
+nvme::Command command_of(const Running& running, xf_operation operation, uint64_t offset, uint64_t bytes) {
+  return nvme::command(operation == XF_READ ? nvme::Opcode::read : nvme::Opcode::write)
+      .range(offset >> running.block_shift, static_cast<uint32_t>(bytes >> running.block_shift));
+}
+
+/// Posts a read or write for the kernel of executor=gpu. Out of line, like submit_listed(): xf_submit() has few
+/// registers.
+__attribute__((noinline)) int post_for_gpu(Running& running, xf_operation operation, uint64_t offset, uint64_t bytes,
+                                           uint64_t bus, void* tag) {
+  const nvme::Command command = command_of(running, operation, offset, bytes);
+  return running.post(command, bus, reinterpret_cast<uintptr_t>(tag)) ? 0 : EAGAIN;
+}
+
+/// Submits a read or write whose pages take a list.
+__attribute__((noinline)) xio::Token submit_listed(Running& running, xf_operation operation, uint64_t offset,
+                                                   uint64_t bytes, uint64_t bus) {
+  return running.trusting.try_submit(command_of(running, operation, offset, bytes), nvme::ContiguousPages{bus});
+}
+
 /// As many ranges as the longest trim needs. Throws host::Error if one command does not cover it.
 void prepare_trims(xf_job& job, Running& running, const xf_sizes& sizes) {
   std::vector<nvme::DsmRange> ranges(nvme::dsm_max_ranges);
@@ -221,7 +240,7 @@ int xf_start(xf_job* job, const xf_sizes* sizes) try {
     const uint64_t depth = std::min<uint64_t>(sizes->depth * parts, most);
     running = std::make_unique<Running>(create_queues(*job, static_cast<uint32_t>(depth)));
   }
-  running->largest = whole;
+  running->largest = std::min<uint64_t>(whole, job->region.length);
   running->block_shift = job->names.block_shift;
   running->block_mask = (uint64_t{1} << job->names.block_shift) - 1;
   running->operations.resize(sizes->depth + 1);
@@ -241,16 +260,18 @@ int xf_submit(xf_job* job, xf_operation operation, uint64_t offset, uint64_t byt
                                            static_cast<const unsigned char*>(job->region.cpu));
   // fio keeps to the capacity.
   if (XIO_UNLIKELY(operation == XF_TRIM || ((offset | bytes) & running.block_mask) != 0 ||
-                   bytes - 1 >= running.largest || place >= job->region.length || place + bytes > job->region.length))
+                   bytes - 1 >= running.largest || place > job->region.length - bytes))
     return submit_slowly(*job, running, operation, offset, bytes, place, tag);
-  const nvme::Command command =
-      nvme::command(operation == XF_READ ? nvme::Opcode::read : nvme::Opcode::write)
-          .range(offset >> running.block_shift, static_cast<uint32_t>(bytes >> running.block_shift));
-  if (running.gpu)
-    return running.post(command, job->region.base + place, reinterpret_cast<uintptr_t>(tag)) ? 0 : EAGAIN;
-  const xio::Token token = running.trusting.try_submit(command, nvme::ContiguousPages{job->region.base + place});
+  const uint64_t bus = job->region.base + place;
+  if (running.gpu) return post_for_gpu(running, operation, offset, bytes, bus, tag);
+  nvme::DataPointer pages;
+  const Status few = nvme::build_prps(nvme::ContiguousPages{bus}, 0, static_cast<uint32_t>(bytes),
+                                      running.trusting.handle().page_shift, nvme::NoList{}, pages);
+  const xio::Token token = XIO_LIKELY(few.is_ok())
+                               ? running.trusting.try_submit(command_of(running, operation, offset, bytes), pages)
+                               : submit_listed(running, operation, offset, bytes, bus);
   if (XIO_UNLIKELY(!token.submitted())) return EAGAIN;
-  running.commands[running.queue.slot_of(token)] = reinterpret_cast<uintptr_t>(tag);
+  running.commands[running.trusting.slot_of(token)] = reinterpret_cast<uintptr_t>(tag);
   return 0;
 }
 
