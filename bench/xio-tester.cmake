@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What the program and its tests share. The tables state doorbells, fences and atomics for each operation.
-set(tester_parts nvme/buffer_placement clock/run nvme/executor nvme/plan launch/choice launch/gpu/images launch/gpu/executor
+set(tester_parts nvme/buffer_placement nvme/data_place clock/run nvme/executor nvme/plan launch/choice launch/gpu/images launch/gpu/executor
   launch/gpu/clock cli/interrupt launch/launcher nvme/phase_runner cli/progress rdma/plan
   rdma/providers rdma/pulse rdma/role rdma/runner rdma/session rdma/verbs
   measure/result measure/summary nvme/remote nvme/target nvme/verification kv/plan kv/runner)

@@ -39,8 +39,9 @@ struct Run {
     plan = make_plan(options, {&target}, 0);
     buffers.emplace(0, nullptr, target, memory);
     queues = create_queues(options, plan, *target.controller, *buffers);
-    runner = std::make_unique<PhaseRunner>(options, plan, std::vector<const Target*>{&target}, memory, nullptr, queues,
-                                           buffers->data(plan.data_bytes));
+    runner =
+        std::make_unique<PhaseRunner>(options, plan, std::vector<const Target*>{&target}, memory, nullptr,
+                                      handles_of(queues), DataPlace::of_drive(memory, buffers->data(plan.data_bytes)));
   }
 
   std::future<PhaseResult> start(Direction direction, uint64_t operations) {

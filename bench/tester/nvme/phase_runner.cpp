@@ -27,39 +27,19 @@ std::string kernel_name(const NvmePlan& plan, const NvmeOptions& options) {
 }  // namespace
 
 PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
-                         const ExecutorMemory& memory, GpuExecutor* gpu)
+                         const ExecutorMemory& memory, GpuExecutor* gpu,
+                         const std::vector<xio::nvme::QueueHandle>& queues, DataPlace data)
     : options_(options),
       plan_(plan),
       targets_(std::move(targets)),
       memory_(memory),
       gpu_(gpu),
       tick_ns_(1e9 / static_cast<double>(memory.clock_hz())),
+      data_(std::move(data)),
       handles_(memory, options.num_queues),
       slots_(memory, size_t{plan.in_flight()} * options.num_queues),
-      stop_(memory, 1) {}
-
-PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
-                         const ExecutorMemory& memory, GpuExecutor* gpu,
-                         const std::vector<xio::host::NvmeQueue>& queues, xio::host::DmaBuffer data)
-    : PhaseRunner(options, plan, std::move(targets), memory, gpu) {
-  data_ = std::move(data);
-  for (size_t i = 0; i < handles_.size(); ++i) handles_[i] = queues[i].handle();
-}
-
-PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
-                         const ExecutorMemory& memory, GpuExecutor* gpu, const xio::host::NvmeDriveSet& set,
-                         xio::host::DriveBuffer data)
-    : PhaseRunner(options, plan, std::move(targets), memory, gpu, set.queues(), xio::host::DmaBuffer()) {
-  striped_data_ = std::move(data);
-  stripes_ = MirroredArray<Stripes>(memory, 1);
-  stripes_[0] = {set.handle(), striped_data_.region()};
-}
-
-PhaseRunner::PhaseRunner(const NvmeOptions& options, const NvmePlan& plan, std::vector<const Target*> targets,
-                         const ExecutorMemory& memory, const RemoteController& remote)
-    : PhaseRunner(options, plan, std::move(targets), memory, nullptr) {
-  remote_data_ = remote.data();
-  for (size_t i = 0; i < handles_.size(); ++i) handles_[i] = remote.handles()[i];
+      stop_(memory, 1) {
+  std::copy_n(queues.begin(), handles_.size(), handles_.begin());
 }
 
 void PhaseRunner::prepare_lanes() {
@@ -125,16 +105,9 @@ Phase PhaseRunner::describe(Direction direction, uint64_t operations, const Acce
   phase.check = direction == Direction::read && options_.verify && known;
   phase.flush = direction == Direction::read && xio::needs_inbound_flush(options_.memory_mode);
   phase.content = plan_.content;
-  if (plan_.drives > 1) {
-    phase.stripes = stripes_.executor();
-    phase.data = static_cast<uint8_t*>(memory_.address(striped_data_.data()));
-  } else if (plan_.remote) {
-    phase.data = remote_data_;
-    phase.data_bus = reinterpret_cast<uintptr_t>(remote_data_);
-  } else {
-    phase.data = static_cast<uint8_t*>(memory_.address(data_.data()));
-    phase.data_bus = data_.bus();
-  }
+  phase.stripes = data_.stripes.executor();
+  phase.data = data_.data;
+  phase.data_bus = data_.bus;
   phase.buffer_bytes = plan_.buffer_bytes;
   phase.buffers_per_slot = plan_.buffers_per_slot;
   // A GPU cannot access the word that signal handlers set.
@@ -167,7 +140,7 @@ PhaseResult PhaseRunner::run(Direction direction, uint64_t operations, const Acc
       execute(plan_, phase, queues, options_.substep_timing);
     } else {
       handles_.push();
-      stripes_.push();
+      data_.stripes.push();
       slots_.push();
       places_.push();
       latencies_.push();

@@ -202,4 +202,10 @@ std::vector<xio::host::NvmeQueue> create_queues(const NvmeOptions& options, Nvme
   return queues;
 }
 
+std::vector<xio::nvme::QueueHandle> handles_of(const std::vector<xio::host::NvmeQueue>& queues) {
+  std::vector<xio::nvme::QueueHandle> handles;
+  for (const xio::host::NvmeQueue& one : queues) handles.push_back(one.handle());
+  return handles;
+}
+
 }  // namespace tester

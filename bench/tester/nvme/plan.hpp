@@ -75,4 +75,7 @@ xio::host::NvmeDriveSet create_drive_set(const NvmeOptions& options, NvmePlan& p
                                          const std::vector<xio::host::NvmeController*>& controllers,
                                          const ExecutorMemory& executor);
 
+/// For kernels, in the order of `queues`.
+std::vector<xio::nvme::QueueHandle> handles_of(const std::vector<xio::host::NvmeQueue>& queues);
+
 }  // namespace tester

@@ -170,9 +170,8 @@ NvmeReport measure(const NvmeOptions& options, const Target& target, const std::
   report.gpu = buffers.gpu();
   const std::vector<xio::host::NvmeQueue> queues = create_queues(options, report.plan, *target.controller, buffers);
   report.rings = queues.front().plan();
-  PhaseRunner runner(options, report.plan, report.targets, memory, executor.get(), queues,
-                     buffers.data(report.plan.data_bytes));
-
+  PhaseRunner runner(options, report.plan, report.targets, memory, executor.get(), handles_of(queues),
+                     DataPlace::of_drive(memory, buffers.data(report.plan.data_bytes)));
   run(options, runner, report);
   return report;
 }
@@ -187,7 +186,8 @@ static NvmeReport measure_remote(const NvmeOptions& options, const Target& targe
   report.plan = make_plan(options, report.targets, 0);
   create_remote_queues(options, report.plan, *target.remote);
   report.rings = target.remote->rings();
-  PhaseRunner runner(options, report.plan, report.targets, memory, *target.remote);
+  PhaseRunner runner(options, report.plan, report.targets, memory, nullptr, target.remote->handles(),
+                     DataPlace::of_remote(*target.remote));
   run(options, runner, report);
   return report;
 }
@@ -205,8 +205,8 @@ static NvmeReport measure_several(const NvmeOptions& options, const Targets& tar
   report.plan.spin = spin_of(uint64_t{options.num_queues} * options.waves);
   const xio::host::NvmeDriveSet set = create_drive_set(options, report.plan, controllers, memory);
   report.rings = set.queues().front().plan();
-  PhaseRunner runner(options, report.plan, report.targets, memory, executor.get(), set,
-                     set.allocate(report.plan.data_bytes));
+  PhaseRunner runner(options, report.plan, report.targets, memory, executor.get(), handles_of(set.queues()),
+                     DataPlace::of_drives(memory, set, report.plan.data_bytes));
   run(options, runner, report);
   return report;
 }

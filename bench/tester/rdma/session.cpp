@@ -115,7 +115,7 @@ std::string findings_of(const RdmaResult& r) {
   append(text, &head, 1);
   append(text, r.statuses.data(), r.statuses.size());
   append(text, r.runs.data(), r.runs.size());
-  for (const std::string& line : r.wrong) text += line + "\n";
+  for (const std::string& one : r.wrong) text += one + "\n";
   return text;
 }
 
