@@ -5,14 +5,17 @@
 
 #include <xio/device/abi/xio_device.h>
 
-/// Each block of `n` threads reads the blocks that `table` names, one for a thread, and adds up each one's words.
-extern "C" __attribute__((global)) void gather_sums(xio_address queue, const xio_u64* table, const xio_u64* data,
-                                                    xio_u64 bus, xio_nvme_piece* pieces, xio_notification* told,
-                                                    xio_status* bad, xio_u64* sums, xio_u32 n, xio_u32 words) {
+/// Each block of `n` threads reads the blocks that `table` names, one for a thread, and adds up each one's words. It
+/// reads from one drive: `queues` and `buses` have an entry for each block of threads.
+extern "C" __attribute__((global)) void gather_sums(const xio_address* queues, const xio_u64* table,
+                                                    const xio_u64* data, const xio_u64* buses, xio_nvme_piece* pieces,
+                                                    xio_notification* told, xio_status* bad, xio_u64* sums, xio_u32 n,
+                                                    xio_u32 words) {
   const xio_u32 block = __builtin_amdgcn_workgroup_id_x();
+  const xio_address queue = queues[block];
   const xio_u32 i = block * n + __builtin_amdgcn_workitem_id_x();
   pieces[i].lba = table[i];
-  pieces[i].bus = bus + i * 8ull * words;
+  pieces[i].bus = buses[block] + i * 8ull * words;
   pieces[i].blocks = 1;
   // One wave of the block submits the pieces of all.
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");

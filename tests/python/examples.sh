@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 "$python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps --target "$work/site" "$wheels"/xio-*.whl
 export PYTHONPATH=$work/site LD_LIBRARY_PATH=$played XIO_PLAYED_GPU=gfx942 PYTHONDONTWRITEBYTECODE=1
 cd "$work"
-head -c 8M /dev/urandom >disk.img
+for image in disk other; do head -c 8M /dev/urandom >$image.img; done
 
 # run PROGRAM ARGUMENT...
 run() { "$python" -X faulthandler -W error "$examples/$@"; }
@@ -25,7 +25,7 @@ four=(emulated:size=8M emulated:size=8M emulated:size=8M emulated:size=8M)
 qemus=(qemu:size=8M qemu:size=8M qemu:size=8M qemu:size=8M)
 
 XIO_SLAB_KERNELS=$kernels/slab.gfx942.co run ../../tests/python/lmcache_slab.py "$examples"
-run gather.py qemu:image=disk.img "$kernels/gather.gfx942.co"
+run gather.py --image "$kernels/gather.gfx942.co" qemu:image=disk.img qemu:image=other.img
 if [ "$how" = small ]; then
   page_in --pages 640 --layers 8 "${four[@]}"
   page_in --pages 320 --layers 8 --sgl qemu:image=disk.img

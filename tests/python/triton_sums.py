@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """triton_sums.py EXAMPLES WARPS N PROGRAMS: the kernel of EXAMPLES/gather.py, compiled by Triton and launched by the
-installed package, reads blocks of QEMU's controller and adds up each one's words, with each of so many warps, of blocks for a
-program and of programs ("1,2,4,8"). In a folder that may be written to, with a GPU, which may be played.
+installed package, reads blocks of two controllers of QEMU and adds up each one's words, with each of so many warps, of blocks for
+a program and of programs ("1,2,4,8"). In a folder that may be written to, with a GPU, which may be played.
 
 The exit status is 77 where triton is not installed."""
 import array
@@ -52,11 +52,11 @@ def refuse_a_tensor(gpu):
         sys.exit("a tensor is accepted where one value is wanted")
 
 
-def run(gpu, drive, image, made, n, programs):
+def run(gpu, drives, images, made, n, programs):
     """Launches, and compares every block, every sum, and the number of commands of each program."""
-    work = gather.Gather(drive, n, programs, depth=32)
+    work = gather.Gather(drives, n, programs)
     work.bad.memory[:] = b"\xff" * work.bad.nbytes
-    blocks = random.Random(n).sample(range(len(image) // BLOCK), n * programs)
+    blocks = random.Random(n).sample(range(len(images[0]) // BLOCK), n * programs)
     work.table.memory.cast("q")[:] = array.array("q", blocks)
     work.by_triton(gpu, made, timeout=3 * PATIENCE)
     xio.check(work.bad.memory.cast("I"))
@@ -64,18 +64,20 @@ def run(gpu, drive, image, made, n, programs):
         assert ended == n, f"program {program}: {ended} commands have ended, of {n}"
     sums = work.sums.memory.cast("Q")
     for i, block in enumerate(blocks):
-        words = image[block * BLOCK:(block + 1) * BLOCK]
-        assert work.data.memory[i * BLOCK:(i + 1) * BLOCK] == words, f"block {i} is not the drive's {block}"
+        which = work.drive_of[i // n]
+        words = images[which][block * BLOCK:(block + 1) * BLOCK]
+        assert work.data.memory[i * BLOCK:(i + 1) * BLOCK] == words, f"block {i} is not drive {which}'s {block}"
         assert sums[i] == sum(memoryview(words).cast("Q")) % (1 << 64), f"the sum of block {i}"
 
 
 def main():
     gpu = xio.Gpu()
     refuse_a_tensor(gpu)
-    image = random.Random(3).randbytes(8 << 20)
-    with open("disk.img", "wb") as file:
-        file.write(image)
-    drive = xio.Drive("qemu:image=disk.img", gpu)
+    images = [random.Random(seed).randbytes(8 << 20) for seed in (3, 4)]
+    for number, image in enumerate(images):
+        with open(f"disk{number}.img", "wb") as file:
+            file.write(image)
+    drives = xio.DriveSet(["qemu:image=disk0.img", "qemu:image=disk1.img"], gpu, depth=32)
     every_warps, every_n, every_programs = ([int(one) for one in text.split(",")] for text in sys.argv[2:])
     count = 0
     for warps, n in itertools.product(every_warps, every_n):
@@ -85,7 +87,7 @@ def main():
         assert warps == 1 or "s_barrier" in code or "bar.sync" in code, "no barrier before the batch"
         for programs in every_programs:
             try:
-                run(gpu, drive, image, made, n, programs)
+                run(gpu, drives, images, made, n, programs)
             except (AssertionError, xio.Error) as error:
                 sys.exit(f"{gpu.target}: {programs} programs of {warps} warps, {n} blocks each: {error}")
             count += 1
