@@ -65,6 +65,19 @@ expect 2 "--batch-size 8 is more than --depth 4; give at most that" "${far[@]}" 
 expect 2 "'fabrics:traddr=192.0.2.1,nqn=x' describes no NVMe controller" kv-ep --controller fabrics:traddr=192.0.2.1,nqn=x
 expect 2 "'fabrics:traddr=192.0.2.1,nqn=x' describes no NVMe controller" report --controller fabrics:traddr=192.0.2.1,nqn=x
 
+# A machine without librdmacm, or without the kernel's connection manager.
+: >"$work/librdmacm.so.1"
+LD_LIBRARY_PATH=$work expect 77 "librdmacm" "${far[@]}"
+LD_LIBRARY_PATH=$work expect 77 "librdmacm" info --controller fabrics:traddr=192.0.2.1,nqn=x
+if [ ! -e /dev/infiniband/rdma_cm ]; then expect 77 "modprobe rdma_ucm" "${far[@]}"; fi
+status=0
+LD_LIBRARY_PATH=$work "$tester" doctor --mode emulated --probe fabrics:traddr=192.0.2.1,nqn=x --json - >"$work/out" || status=$?
+if [ $status -eq 1 ] && check_json "$work/out" 'not j["target"]["reached"]' '"librdmacm" in j["target"]["text"]' 'j["exit_status"] == 1'; then
+  pass
+else
+  fail "doctor says why it cannot ask a target: exit status $status"
+fi
+
 # Flags that are nearly right, or another program's.
 expect 2 "'--raed-io' is no flag of nvme-ep; did you mean --read-io?; xio-tester nvme-ep --help" "${model[@]}" --raed-io 4
 expect 2 "did you mean --read-io?" "${model[@]}" --read_io 4

@@ -88,4 +88,19 @@ fi
 ln -s /sys/kernel/config/nvmet/subsystems/xio /sys/kernel/config/nvmet/ports/1/subsystems/
 moves 16 --write-io 16 --read-io 16
 
+# This machine lacks something: exit status 77, as without any other device.
+lacks() {
+  local title=$1 words=$2 status=0
+  "${run[@]}" --read-io 8 >"$work/out" 2>&1 || status=$?
+  if [ $status -eq 77 ] && [ "$(wc -l <"$work/out")" -eq 1 ] && grep -qF -- "$words" "$work/out"; then
+    pass "$title"
+  else
+    fail "$title: exit status $status"
+  fi
+}
+rdma link delete rxe0
+lacks "no RDMA device" "has this machine an RDMA device in that network?"
+rm /dev/infiniband/rdma_cm
+lacks "no connection manager" "modprobe rdma_ucm"
+
 summary tester_fabrics

@@ -57,12 +57,13 @@ class CmRejected : public Error {
 /// The queue pair comes from elsewhere: make it on device(), and keep it for as long as the connection.
 class CmConnection {
  public:
-  /// Finds the device and the route to a peer. Throws Error if there is none within `limit`.
+  /// Finds the device and the route to a peer. Throws Error if there is none within `limit`, and Unavailable where this
+  /// machine has no connection manager or no RDMA device.
   CmConnection(const CmPeer& peer, std::chrono::milliseconds limit) : name_(peer.address + " port " + peer.service) {
     rdma_event_channel* const channel = rdma_cm().create_event_channel();
     if (channel == nullptr)
-      throw_system_error("rdma: no connection manager (modprobe rdma_ucm; is /dev/infiniband/rdma_cm readable?)",
-                         errno);
+      throw Unavailable("rdma: no connection manager: " + std::string(std::strerror(errno)) +
+                        "; modprobe rdma_ucm, and let this user open /dev/infiniband/rdma_cm" + no_way);
     channel_ = std::shared_ptr<rdma_event_channel>(
         channel, [](rdma_event_channel* owned) { rdma_cm().destroy_event_channel(owned); });
     ::fcntl(channel->fd, F_SETFL, ::fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
@@ -76,12 +77,12 @@ class CmConnection {
     const Address here(peer.local.empty() ? peer.address : peer.local, "0");
     if (rdma_cm().resolve_addr(id, peer.local.empty() ? nullptr : here.get(), there.get(), deadline.poll_timeout()) !=
         0)
-      throw_system_error("rdma: no way to " + name_ + no_way, errno);
+      refuse("rdma: no way to " + name_, errno, no_way);
     expect(RDMA_CM_EVENT_ADDR_RESOLVED, deadline, no_way);
     if (rdma_cm().resolve_route(id, deadline.poll_timeout()) != 0)
       throw_system_error("rdma: no route to " + name_, errno);
     expect(RDMA_CM_EVENT_ROUTE_RESOLVED, deadline, " (does a route lead there?)");
-    if (id->verbs == nullptr) throw Error("rdma: " + name_ + " is reached by no RDMA device" + no_way);
+    if (id->verbs == nullptr) throw Unavailable("rdma: " + name_ + " is reached by no RDMA device" + no_way);
   }
 
   CmConnection(CmConnection&&) noexcept = default;
@@ -199,9 +200,15 @@ class CmConnection {
                            (event.status == CmRejected::nobody_listens ? ": nothing listens at this port" : ""),
                        event.status, event.private_data);
     }
-    throw Error("rdma: no connection to " + name_ + ": " + rdma_cm().event_str(event.type) + ", status " +
-                std::to_string(event.status) +
-                (event.status < 0 ? std::string(" (") + std::strerror(-event.status) + ")" : "") + advice);
+    const std::string what = "rdma: no connection to " + name_ + ": " + rdma_cm().event_str(event.type);
+    if (event.status < 0) refuse(what, -event.status, advice);
+    throw Error(what + ", status " + std::to_string(event.status) + advice);
+  }
+
+  [[noreturn]] static void refuse(const std::string& what, int error_number, const std::string& advice) {
+    const std::string text = what + ": " + std::strerror(error_number) + advice;
+    if (error_number == ENODEV) throw Unavailable(text);
+    throw Error(text);
   }
 
   void move(ibv_qp* queue, ibv_qp_state state, int access) {
