@@ -99,6 +99,33 @@ TEST_CASE("the namespace of a description is the one that may be written", "[hos
   CHECK(opened.why_read_only(1) == "namespace 1 may not be written: " + opened.spec + " names namespace 2");
 }
 
+TEST_CASE("a write protected namespace refuses what changes it, and says so before", "[host][open]") {
+  using namespace xio;
+  emulation::NvmeConfig config;
+  config.namespaces.emplace_back();
+  config.namespaces[1].nsid = 2;
+  config.namespaces[1].write_protected = true;
+  OpenedNvme opened;
+  opened.spec = "emulated";
+  opened.controller = std::make_unique<NvmeController>(std::make_unique<emulation::NvmeController>(config));
+  CHECK(opened.why_read_only().empty());
+  CHECK(opened.why_read_only(3).empty());  // inactive
+  CHECK(contains(opened.why_read_only(2), "namespace 2 of emulated is write protected; end that by Set Features 84h"));
+  CHECK(opened.identify(2).write_protected);
+
+  QueueOptions options;
+  options.nsid = 2;
+  const NvmeQueue owner = opened.controller->create_queue(options);
+  const DmaBuffer data = opened.controller->allocate(512);
+  nvme::Queue<Sharing::thread> queue(owner.handle());
+  const Deadline until = queue.deadline(Duration{10000000000});
+  const auto ends = [&](const Token& token) { return queue.wait(token, until); };
+  CHECK(ends(queue.write(0, data.region().at(0, 512), until)) == Status::access_denied);
+  CHECK(ends(queue.submit(nvme::write_zeroes(0, 1), nvme::NoData{}, until)) == Status::access_denied);
+  CHECK(ends(queue.read(0, data.region().at(0, 512), until)).is_ok());
+  CHECK(ends(queue.submit(nvme::flush(), nvme::NoData{}, until)).is_ok());
+}
+
 TEST_CASE("what describes no controller is refused with a message of the library", "[host][open]") {
   for (const char* const wrong : {"", "Emulated", "emulatedx", "nvme0n1", "qemux:", "/devnvme0"})
     CHECK(error_of([&] { open_nvme(wrong); }) ==

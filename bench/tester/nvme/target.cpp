@@ -84,7 +84,10 @@ std::string Target::heading() const {
 }
 
 void Target::check_writable(uint32_t wanted) const {
-  if (const std::string why = why_read_only(wanted); !why.empty()) throw BadInput(why);
+  const std::string why =
+      remote ? xio::host::detail::why_write_protected(remote->identify_namespace(namespace_or(wanted)), spec)
+             : why_read_only(wanted);
+  if (!why.empty()) throw BadInput(why);
 }
 
 SeenDoorbells Target::seen_doorbells() const {

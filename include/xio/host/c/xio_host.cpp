@@ -31,7 +31,8 @@ xio_queue make_queue(const std::shared_ptr<host::OpenedNvme>& drive, const host:
   xio_queue made{drive, options.nsid,
                  {},    std::make_unique<Notification>(),
                  false, drive->controller->create_queue(options),
-                 {},    executor.gpu() == nullptr};
+                 {},    executor.gpu() == nullptr,
+                 {}};
   made.handle = ForKernels<nvme::QueueHandle>(executor, made.queue.handle());
   return made;
 }
@@ -290,7 +291,7 @@ int xio_queue_write(xio_queue* queue, uint64_t lba, uint32_t blocks, const xio_b
                     uint32_t milliseconds) {
   return guarded([&] {
     xio_queue& used = cpu_queue(queue);
-    if (const std::string why = used.drive->why_read_only(used.nsid); !why.empty()) return fail(XIO_HOST_ERROR, why);
+    if (const std::string& why = used.why_read_only(); !why.empty()) return fail(XIO_HOST_ERROR, why);
     return move_blocks(nvme::Opcode::write, used, lba, blocks, given(buffer, "buffer"), offset, milliseconds);
   });
 }
@@ -344,8 +345,8 @@ int xio_drive_set_read(xio_drive_set* set, uint64_t block, uint32_t blocks, cons
 int xio_drive_set_write(xio_drive_set* set, uint64_t block, uint32_t blocks, const xio_buffer* buffer, size_t offset,
                         uint32_t milliseconds) {
   return guarded([&] {
-    for (const std::shared_ptr<host::OpenedNvme>& drive : given(set, "set").set->drives)
-      if (const std::string why = drive->why_read_only(set->set->nsid); !why.empty()) return fail(XIO_HOST_ERROR, why);
+    for (size_t i = 0; i < given(set, "set").by_cpu.size(); ++i)
+      if (const std::string& why = queue_of(*set, i).why_read_only(); !why.empty()) return fail(XIO_HOST_ERROR, why);
     return move_striped(nvme::Opcode::write, *set, block, blocks, given(buffer, "buffer"), offset, milliseconds);
   });
 }

@@ -109,6 +109,7 @@ struct NamespaceInfo {
   uint32_t metadata_bytes = 0;   ///< per block
   bool extended_blocks = false;  ///< metadata is interleaved with each block's data, not separate
   uint32_t protection_type = 0;  ///< end-to-end protection type 1 to 3; 0: none
+  bool write_protected = false;  ///< commands that change it fail (NSATTR bit 0)
   /// As of queues: NVM, but for namespaces that store values under keys. Those have no blocks: see KeyValueInfo.
   nvme::CommandSet command_set = nvme::CommandSet::nvm;
 
@@ -121,10 +122,25 @@ struct NamespaceInfo {
     metadata_bytes = data.format().metadata_bytes();
     extended_blocks = metadata_bytes != 0 && data.extended_blocks();
     protection_type = data.dps() & 7u;
+    write_protected = (data.nsattr() & 1u) != 0;
   }
 
   nvme::IdentifyNamespace view() const { return {page.data()}; }
 };
+
+namespace detail {
+
+/// Why a namespace refuses what changes it, with a remedy; empty if it does not.
+/// @param controller  for the message
+inline std::string why_write_protected(const NamespaceInfo& info, const std::string& controller) {
+  if (!info.write_protected) return {};
+  const std::string number = std::to_string(info.nsid);
+  return "namespace " + number + " of " + controller +
+         " is write protected; end that by Set Features 84h: nvme set-feature /dev/nvmeN -n " + number +
+         " -f 0x84 -V 0";
+}
+
+}  // namespace detail
 
 /// Identify Namespace of the Key Value Command Set: the fields that the library uses; view() gives all others.
 struct KeyValueInfo {

@@ -115,15 +115,19 @@ struct OpenedNvme {
     }
   }
 
-  /// Why namespace `wanted` must not be written to, with a remedy; empty: it may be. The library refuses no write
-  /// command: ask before the first one.
-  /// @param wanted  0: the one that `spec` names, or any
+  /// Why namespace_or(wanted) must not be written to, with a remedy; empty: it may be. The library refuses no write
+  /// command: ask before the first one. Runs an admin command.
   std::string why_read_only(uint32_t wanted = 0) const {
     if (kernel_shared != nullptr && !kernel_shared->writable())
       return "nothing may be written: " + kernel_shared->why_read_only();
-    if (nsid == 0 || wanted == 0 || wanted == nsid) return {};
-    return "namespace " + std::to_string(wanted) + " may not be written: " + spec + " names namespace " +
-           std::to_string(nsid);
+    if (nsid != 0 && wanted != 0 && wanted != nsid)
+      return "namespace " + std::to_string(wanted) + " may not be written: " + spec + " names namespace " +
+             std::to_string(nsid);
+    try {
+      return detail::why_write_protected(controller->identify_namespace(namespace_or(wanted)), spec);
+    } catch (const Error&) {
+      return {};  // without blocks or inactive, on some controllers; or the drive is gone, and says so to any command
+    }
   }
 
   /// For a controller that is no longer alive (NvmeController::alive()): what became of it.

@@ -22,9 +22,10 @@ namespace emulation {
 
 /// Configuration of one namespace. All blocks are initially zero; there are no keys.
 struct NvmeNamespaceConfig {
-  uint32_t nsid = 1;           ///< 1 to NvmeConfig::max_nsid
-  uint64_t blocks = 131072;    ///< capacity in logical blocks, at least 1
-  uint32_t block_bytes = 512;  ///< logical block: a power of two, 512 to 65536 bytes
+  uint32_t nsid = 1;             ///< 1 to NvmeConfig::max_nsid
+  uint64_t blocks = 131072;      ///< capacity in logical blocks, at least 1
+  uint32_t block_bytes = 512;    ///< logical block: a power of two, 512 to 65536 bytes
+  bool write_protected = false;  ///< commands that change blocks fail with 020h, Namespace is Write Protected
 
   /// The Key Value Command Set: values under keys, of `blocks` * `block_bytes` bytes in all. The controller then
   /// reports further command sets (CAP.CSS bit 6), and Identify of them succeeds if they are enabled (CC.CSS = 6).

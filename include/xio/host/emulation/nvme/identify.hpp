@@ -65,6 +65,7 @@ inline void write_identify_namespace(const Medium& medium, PageWriter& page) {
   page.put(8, medium.blocks(), 8);
   page.put(16, medium.blocks(), 8);
   page.put(33, 0x09, 1);  // deallocated blocks read as zeros; Write Zeroes may deallocate
+  page.put(99, medium.write_protected() ? 1 : 0, 1);
   page.put(120, 0x3230584944454d4full + medium.nsid(), 8);
   page.put(128, uint64_t{medium.block_shift()} << 16, 4);
 }

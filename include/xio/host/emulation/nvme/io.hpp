@@ -83,6 +83,7 @@ class IoCommands {
       medium->flush();
       return spec::success;
     }
+    if (medium->write_protected() && changes_blocks(opcode)) return spec::final_status(spec::write_protected);
     if (opcode == spec::io_dataset_management) return dataset_management(sqe, *medium);
 
     const uint64_t lba = first_lba(sqe);
@@ -109,6 +110,10 @@ class IoCommands {
     }
   }
 
+  static bool changes_blocks(uint8_t opcode) {
+    return opcode == spec::io_write || opcode == spec::io_write_zeroes || opcode == spec::io_write_uncorrectable ||
+           opcode == spec::io_dataset_management;
+  }
   static bool forces_unit_access(const nvme::Sqe& sqe) { return (sqe.cdw12 >> 30 & 1) != 0; }
   static bool moves_data(uint8_t opcode) {
     return opcode == spec::io_read || opcode == spec::io_write || opcode == spec::io_compare;

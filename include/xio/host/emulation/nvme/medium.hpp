@@ -38,6 +38,7 @@ class Medium {
   uint64_t blocks() const { return config_.blocks; }
   uint32_t block_bytes() const { return config_.block_bytes; }
   uint32_t block_shift() const { return shift_; }
+  bool write_protected() const { return config_.write_protected; }
 
   /// Returns whether [lba, lba + count) lies inside the namespace. Safe against overflow.
   bool contains(uint64_t lba, uint64_t count) const { return lba <= blocks() && count <= blocks() - lba; }

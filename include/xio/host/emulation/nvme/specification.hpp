@@ -90,6 +90,7 @@ enum Status : uint16_t {
   sgl_type_invalid = 0x011,
   invalid_prp_offset = 0x013,
   sgl_granularity_invalid = 0x01e,
+  write_protected = 0x020,
   lba_out_of_range = 0x080,
   capacity_exceeded = 0x081,
   invalid_value_size = 0x085,
