@@ -98,6 +98,7 @@ xio_add_fuzzer(rdma_completions OPTIONS ${sequences})
 xio_add_fuzzer(specs OPTIONS -dict=${fuzz_dir}/specs.dict -max_len=200)
 xio_add_fuzzer(records OPTIONS -len_control=0 -max_len=300)
 xio_add_fuzzer(identify OPTIONS -len_control=0 -max_len=300)
+xio_add_fuzzer(fabric_answers OPTIONS -len_control=0 -max_len=300)
 
 set(session rdma/session rdma/pulse rdma/role rdma/runner rdma/plan cli/interrupt cli/progress measure/result measure/summary)
 list(TRANSFORM session PREPEND bench/tester/)

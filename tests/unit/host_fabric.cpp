@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Options of NVMe over Fabrics, and what refusals say; without a network.
 
+#include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include <xio/host/nvme/fabric_answers.hpp>
 #include <xio/host/nvme/fabric_errors.hpp>
+#include <xio/host/nvme/fabric_log.hpp>
 #include <xio/host/nvme/fabric_spec.hpp>
 
 #include "catch.hpp"
@@ -131,4 +135,63 @@ TEST_CASE("a refused connection") {
   CHECK(contains(detail::rejection_text({0, 0, 4, 0}), "more entries than it accepts"));
   CHECK(contains(detail::rejection_text({0, 0, 6, 0, 9, 9}), "no resources left"));
   CHECK(contains(detail::rejection_text({0, 0, 0x34, 0x12}), "status 0x1234"));
+}
+
+TEST_CASE("an accepted connection, and queues that a target grants") {
+  std::vector<uint8_t> accept(32);
+  accept[2] = 0x80;
+  CHECK(detail::accepted_capsules(accept, "10.0.0.1") == 128);
+  accept.pop_back();
+  CHECK(contains(error_of([&] { detail::accepted_capsules(accept, "10.0.0.1"); }), "is no NVMe target"));
+  CHECK(detail::granted_queues(0x0007'0003, 16) == 4);
+  CHECK(detail::granted_queues(0x0003'0007, 16) == 4);
+  CHECK(detail::granted_queues(0xffff'ffff, 16) == 16);
+}
+
+TEST_CASE("blocks of a size that no queue can have are refused") {
+  std::array<uint8_t, nvme::identify_bytes> bytes{};
+  const auto said = [&](uint8_t lbads) {
+    bytes[130] = lbads;
+    return error_of([&] { detail::check_format("namespace 1", NamespaceInfo(IdentifyPage(bytes), 1), {}); });
+  };
+  CHECK(said(9).empty());
+  CHECK(said(24).empty());
+  for (const int wrong : {0, 8, 25, 80, 255})
+    CHECK(contains(said(static_cast<uint8_t>(wrong)), "has an unsupported block size"));
+}
+
+TEST_CASE("a discovery log is read until it has not changed meanwhile") {
+  std::vector<fabrics::DiscoveryEntry> pages(3);  // the header has the size of an entry
+  auto& header = reinterpret_cast<fabrics::DiscoveryHeader&>(pages[0]);
+  header.entries = 2;
+  pages[1].transport = 1;
+  pages[1].subsystem_type = 2;
+  std::strcpy(pages[1].address, "10.0.0.1");
+  std::strcpy(pages[1].service, "4420   ");
+  std::strcpy(pages[1].subsystem, "nqn.x:\n");
+  pages[2].transport = 3;
+  pages[2].subsystem_type = 2;
+  unsigned reads = 0;
+  unsigned changes = 3;
+  const auto read = [&](uint64_t offset, void* to, size_t count) {
+    REQUIRE(offset + count <= 3 * sizeof pages[0]);
+    std::memcpy(to, reinterpret_cast<const unsigned char*>(pages.data()) + offset, count);
+    if (++reads % 4 == 1 && changes-- > 0) ++header.generation;
+  };
+  const std::vector<FabricTarget> found = detail::read_discovery_log("10.0.0.1", read);
+  CHECK(reads == 4 * 4);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].usable());
+  CHECK(found[0].address == "10.0.0.1");
+  CHECK(found[0].service == "4420");
+  CHECK(found[0].subsystem == "nqn.x:\\x0a");
+  CHECK_FALSE(found[1].usable());
+
+  changes = 100;
+  CHECK(contains(error_of([&] { detail::read_discovery_log("10.0.0.1", read); }), "changed each time it was read"));
+  header.format = 1;
+  CHECK(contains(error_of([&] { detail::read_discovery_log("10.0.0.1", read); }), "has an unknown format"));
+  header.format = 0;
+  header.entries = 65537;
+  CHECK(contains(error_of([&] { detail::read_discovery_log("10.0.0.1", read); }), "has an unknown format"));
 }

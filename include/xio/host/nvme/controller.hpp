@@ -378,8 +378,7 @@ class NvmeController {
     if (state_->options.all_command_sets && has_key_values(nsid)) return detail::without_blocks();
     const NamespaceInfo names = with_blocks(name, nsid);
     if (names.blocks == 0) throw Error(name + " is not active; active_namespaces() lists the active ones");
-    if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has an unsupported block size");
-    if (names.metadata_bytes != 0) detail::check_metadata(name, names, wanted);
+    detail::check_format(name, names, wanted);
     return names;
   }
 

@@ -21,6 +21,7 @@
 
 #include <xio/host/linux/fork.hpp>
 #include <xio/host/linux/service_thread.hpp>
+#include <xio/host/nvme/fabric_answers.hpp>
 #include <xio/host/nvme/fabric_queue.hpp>
 #include <xio/host/nvme/identify.hpp>
 #include <xio/vendors/nvme/registers.hpp>
@@ -124,10 +125,7 @@ class FabricController {
   uint32_t granted_queues() const { return granted_; }       ///< I/O queues; 0: a discovery controller
   const std::string& device() const { return device_; }      ///< RDMA device that reaches the target
   /// Entries of the largest queue: CAP.MQES + 1, and no more than the commands that the controller takes (MAXCMD).
-  uint32_t max_queue_entries() const {
-    const uint32_t commands = info_.view().maxcmd();
-    return commands == 0 ? cap_.mqes() + 1 : std::min(cap_.mqes() + 1, commands);
-  }
+  uint32_t max_queue_entries() const { return detail::largest_fabric_queue(cap_, info_); }
 
   /// Why the connection is no longer there; empty while it is.
   std::string lost() { return admin_ ? admin_->lost() : "the last reconnect() failed"; }
@@ -161,14 +159,7 @@ class FabricController {
 
   /// Identifiers of the first 1024 active namespaces.
   std::vector<uint32_t> active_namespaces() {
-    const IdentifyPage page = fetch(nvme::identify_active_namespaces());
-    std::vector<uint32_t> list;
-    for (size_t i = 0; i < nvme::identify_bytes; i += 4) {
-      const auto nsid = static_cast<uint32_t>(nvme::load_le(page.data() + i, 4));
-      if (nsid == 0) break;
-      list.push_back(nsid);
-    }
-    return list;
+    return detail::listed_namespaces(fetch(nvme::identify_active_namespaces()));
   }
 
   /// An I/O queue that the CPU drives, connected and ready. Destroy it before the controller; a child of fork() keeps
@@ -240,7 +231,7 @@ class FabricController {
     granted_ = 0;
     if (options_.subsystem != nvme::fabrics::discovery_nqn && info_.view().cntrltype() != discovery) {
       const AdminResult granted = execute(nvme::set_number_of_queues(options_.queues, options_.queues));
-      granted_ = std::min({(granted.dw0 & 0xffff) + 1, (granted.dw0 >> 16) + 1, options_.queues});
+      granted_ = detail::granted_queues(granted.dw0, options_.queues);
     }
     ids_ = std::make_shared<detail::FabricQueueIds>(granted_);
     keeping_->ending = false;

@@ -48,7 +48,7 @@ class FabricDeviceQueueParts {
 
   FabricDeviceQueueParts(FabricController& controller, const FabricQueueOptions& options)
       : names_(checked(controller, options)),
-        plan_(plan(controller, options, names_)),
+        plan_(plan_fabric_queue(options.entries, controller.info(), names_)),
         device_({controller.device(), 1, {}}),  // soft-RoCE devices have one port
         domain_(device_),
         endpoint_(device_, domain_, sizes(plan_)),
@@ -105,26 +105,9 @@ class FabricDeviceQueueParts {
       throw Error("fabrics: data_bytes is " + std::to_string(options.data_bytes) + "; use at least " +
                   std::to_string(sizeof(nvme::fabrics::ConnectData)));
     NamespaceInfo names = controller.identify_namespace(options.nsid);
-    if (names.metadata_bytes != 0)
-      detail::check_metadata("namespace " + std::to_string(options.nsid) + " of " + controller.options().subsystem,
-                             names, {});
+    detail::check_format("namespace " + std::to_string(options.nsid) + " of " + controller.options().subsystem, names,
+                         {});
     return names;
-  }
-
-  static QueuePlan plan(const FabricController& controller, const FabricQueueOptions& options,
-                        const NamespaceInfo& names) {
-    // The rings are ours: the target only knows how many commands are in flight.
-    constexpr uint32_t largest_ring = 65536;
-    QueueOptions wanted;
-    wanted.depth = options.entries - 1;
-    QueueLimits limits;
-    limits.max_entries = largest_ring;
-    limits.block_shift = names.block_shift;
-    limits.max_transfer_bytes = controller.info().max_transfer_bytes;
-    limits.commands = controller.info().limits;
-    QueuePlan plan = plan_queue(wanted, limits);
-    plan.list_bytes = 0;  // each command has one descriptor
-    return plan;
   }
 
   /// Room as nvme::FabricLink demands, and some more, so that completions of SENDs are few.

@@ -19,6 +19,7 @@
 
 #include <xio/host/memory.hpp>
 #include <xio/host/nvme/admin_result.hpp>
+#include <xio/host/nvme/fabric_answers.hpp>
 #include <xio/host/nvme/fabric_errors.hpp>
 #include <xio/host/rdma/cm_connection.hpp>
 #include <xio/host/rdma/queue_pair.hpp>
@@ -59,11 +60,7 @@ inline uint32_t connect_fabric(CmConnection& connection, ibv_qp* queue, uint16_t
     if (why.empty()) throw;
     throw Error("fabrics: " + connection.name() + " refused queue " + std::to_string(qid) + ": " + why);
   }
-  nvme::fabrics::RdmaAccept accept{};
-  if (answer.size() < sizeof accept)
-    throw Error("fabrics: " + connection.name() + " is no NVMe target: its answer is too short; is the port right?");
-  std::memcpy(&accept, answer.data(), sizeof accept);
-  return accept.receive_entries;
+  return accepted_capsules(answer, connection.name());
 }
 
 }  // namespace detail

@@ -117,6 +117,7 @@ inline void set_limits(nvme::QueueHandle& handle, const QueueFormat& format, con
 
 /// Commands queued without metadata_by_caller have no metadata buffer, and flush_inbound() never has one.
 inline void check_metadata(const std::string& name, const NamespaceInfo& names, const QueueOptions& wanted) {
+  if (names.metadata_bytes == 0) return;
   if (wanted.metadata_by_caller && !names.extended_blocks && wanted.flush_bus == 0) return;
   const std::string type =
       names.protection_type == 0 ? "" : " (protection type " + std::to_string(names.protection_type) + ")";
@@ -128,6 +129,12 @@ inline void check_metadata(const std::string& name, const NamespaceInfo& names, 
                 ", for which flush_inbound() has no buffer; leave flush_bus out");
   throw Error(name + " keeps " + bytes + " apart from its blocks" + type + ", for which commands have no buffer; " +
               without + ", or see QueueOptions::metadata_by_caller");
+}
+
+/// Throws Error unless queues for blocks of this format can be made. A device may say anything.
+inline void check_format(const std::string& name, const NamespaceInfo& names, const QueueOptions& wanted) {
+  if (names.block_shift < 9 || names.block_shift > 24) throw Error(name + " has an unsupported block size");
+  check_metadata(name, names, wanted);
 }
 
 }  // namespace host::detail
