@@ -190,7 +190,8 @@ class FabricTarget : public Commands {
   /// Status of a capsule that is not executed; 0 of others.
   uint32_t judge(const xio::nvme::Sqe& capsule, uint32_t length) {
     const bool keyed = capsule.prp2 >> 56 == 0x40 && (capsule.cdw0 >> 14 & 3) == 1;
-    if (length != sizeof capsule || !keyed || capsule.mptr != 0 || bytes_of(capsule) != this->data_bytes(capsule)) {
+    const uint32_t due = connects(capsule) ? connect_bytes : this->data_bytes(capsule);
+    if (length != sizeof capsule || !keyed || capsule.mptr != 0 || bytes_of(capsule) != due) {
       malformed.fetch_add(1);
       return xio::nvme::sc::invalid_field;
     }
@@ -198,9 +199,14 @@ class FabricTarget : public Commands {
       ++failed;
       return xio::nvme::sc::internal_error;
     }
-    return this->check(capsule);
+    return connects(capsule) ? 0 : this->check(capsule);
   }
 
+  static constexpr uint32_t connect_bytes = 1024;
+  /// Connect is a command of fabrics (7Fh) of type 1.
+  static bool connects(const xio::nvme::Sqe& capsule) {
+    return static_cast<uint8_t>(capsule.cdw0) == 0x7f && (capsule.nsid & 0xff) == 1;
+  }
   static uint32_t bytes_of(const xio::nvme::Sqe& capsule) { return static_cast<uint32_t>(capsule.prp2 & 0xffffff); }
 
   void start(Open& one) {

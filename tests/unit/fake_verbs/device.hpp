@@ -83,7 +83,8 @@ struct Wire {
   using Vendor = typename Kit::Vendor;
   static constexpr size_t bytes = 65536;
 
-  Wire() : near(fabric, numbered(0x101)), far(fabric, numbered(0x202)) {
+  explicit Wire(const xio::emulation::RdmaQueueConfig& config = Kit::config())
+      : near(fabric, numbered(config, 0x101)), far(fabric, numbered(config, 0x202)) {
     near.model().connect(far.config().qpn);
     far.model().connect(near.config().qpn);
     nic.add(near.model());
@@ -139,8 +140,7 @@ struct Wire {
   uint32_t far_key = 0;
 
  private:
-  static xio::emulation::RdmaQueueConfig numbered(uint32_t qpn) {
-    xio::emulation::RdmaQueueConfig config = Kit::config();
+  static xio::emulation::RdmaQueueConfig numbered(xio::emulation::RdmaQueueConfig config, uint32_t qpn) {
     config.qpn = qpn;
     if (config.handle != 0) config.handle = qpn + 0x1000;
     return config;

@@ -51,6 +51,14 @@ struct Mlx5 {
   ibv_qp* (*create_qp)(ibv_context*, ibv_qp_init_attr_ex*, mlx5dv_qp_init_attr*);
 };
 
+/// librdmacm.so.1: `xio_fake_rdmacm`.
+struct Rdmacm {
+  ibv_context* device;  ///< reaches every address
+  const void* answer;   ///< private data with which every peer accepts
+  uint8_t answer_bytes;
+  uint32_t disconnected;
+};
+
 /// libionic.so.1: `xio_fake_ionic`.
 struct Ionic {
   bool (*is_qp)(ibv_qp*);

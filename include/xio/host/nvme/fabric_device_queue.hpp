@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// @brief An I/O queue over RDMA for kernels on the CPU, by soft-RoCE. Empty without the headers of libibverbs and
-/// librdmacm.
+/// @brief An I/O queue over RDMA for kernels on the CPU, by soft-RoCE or another endpoint. Empty without the headers of
+/// libibverbs and librdmacm.
 
 #include <xio/config.hpp>
 
@@ -28,7 +28,7 @@ namespace host {
 /// @addtogroup host_nvme
 /// @{
 
-/// Sizes of a FabricDeviceQueue.
+/// Sizes of a FabricQueueOf.
 struct FabricQueueOptions {
   uint32_t entries = 32;            ///< 2 to FabricController::max_queue_entries(); one fewer commands are in flight
   uint32_t nsid = 1;                ///< namespace of commands that name none
@@ -40,16 +40,17 @@ struct FabricQueueOptions {
 
 namespace detail {
 
-/// What a FabricDeviceQueue consists of. Handles point into it.
-class FabricDeviceQueueParts {
+/// What a FabricQueueOf consists of. Handles point into it.
+template <class Endpoint>
+class FabricQueueParts {
  public:
-  using Vendor = RxeEndpoint::Vendor;
+  using Vendor = typename Endpoint::Vendor;
   using Transport = nvme::OverRdma<Vendor>;
 
-  FabricDeviceQueueParts(FabricController& controller, const FabricQueueOptions& options)
+  FabricQueueParts(FabricController& controller, const FabricQueueOptions& options)
       : names_(checked(controller, options)),
         plan_(plan_fabric_queue(options.entries, controller.info(), names_)),
-        device_({controller.device(), 1, {}}),  // soft-RoCE devices have one port
+        device_({controller.device(), 1, {}}),  // devices of soft-RoCE and of ConnectX have one port
         domain_(device_),
         endpoint_(device_, domain_, sizes(plan_)),
         rings_(lines(plan_.sq_entries * sizeof(nvme::Sqe) + plan_.cq_entries * sizeof(nvme::Cqe))),
@@ -61,7 +62,8 @@ class FabricDeviceQueueParts {
         rings_region_(domain_, rings_.data(), rings_.size() * sizeof(Line), IBV_ACCESS_LOCAL_WRITE),
         data_region_(domain_, options.data != nullptr ? options.data : own_data_.data(), options.data_bytes,
                      detail::target_access),
-        connection_(controller.connect_queue(endpoint_.queue().verbs_queue().get(), options.entries)) {
+        connection_(controller.connect_queue(endpoint_.verbs_queue().get(), options.entries)) {
+    endpoint_.adopt();
     fill(controller, options);
     const rdma::ReceiveRow<Vendor, Sharing::thread, Policy<>, sizeof(nvme::Cqe)> receives(link_.receive);
     receives.post(Group<Sharing::thread>(1), link_.responses, 0, plan_.cq_entries - 1);
@@ -72,9 +74,9 @@ class FabricDeviceQueueParts {
       throw;
     }
   }
-  FabricDeviceQueueParts(const FabricDeviceQueueParts&) = delete;
-  FabricDeviceQueueParts& operator=(const FabricDeviceQueueParts&) = delete;
-  ~FabricDeviceQueueParts() { end(); }
+  FabricQueueParts(const FabricQueueParts&) = delete;
+  FabricQueueParts& operator=(const FabricQueueParts&) = delete;
+  ~FabricQueueParts() { end(); }
 
   const nvme::QueueHandle& handle() const { return handle_; }
   Region data() const {
@@ -168,7 +170,7 @@ class FabricDeviceQueueParts {
   void fail() noexcept {
     try {
       failed_ = true;
-      endpoint_.queue().verbs_queue().fail();
+      endpoint_.verbs_queue().fail();
     } catch (const std::exception&) {
       // It cannot be more lost than it is.
     }
@@ -183,7 +185,7 @@ class FabricDeviceQueueParts {
   QueuePlan plan_;
   RdmaDevice device_;
   ProtectionDomain domain_;
-  RxeEndpoint endpoint_;
+  Endpoint endpoint_;
   std::vector<Line> rings_, own_data_, state_;
   std::vector<nvme::CompletionSlot> slots_;
   std::vector<Line> failures_;
@@ -198,20 +200,24 @@ class FabricDeviceQueueParts {
 
 }  // namespace detail
 
-/// An I/O queue of a FabricController for kernels that the CPU runs, on a soft-RoCE device: connected, and ready for
-/// `nvme::Queue<Sharing::grid, Policy<RingBy<nvme::OverRdma<FabricDeviceQueue::Vendor>>>>`, from all threads.
+/// An I/O queue of a FabricController for kernels that the CPU runs: connected, and ready for
+/// `nvme::Queue<Sharing::grid, Policy<RingBy<FabricQueueOf<Endpoint>::Transport>>>`, from all threads.
+///
+/// `Endpoint` is RxeEndpoint, as of FabricDeviceQueue, or Mlx5Endpoint (xio/host/rdma/mlx5_endpoint.hpp): a queue pair
+/// of the device that reaches the target, made by its constructor, whose rings are known after adopt().
 ///
 /// Destroy it before the controller, once no kernel uses it. In a child of fork() its destructor does nothing. Movable.
-class FabricDeviceQueue {
+template <class Endpoint>
+class FabricQueueOf {
  public:
-  using Vendor = RxeEndpoint::Vendor;
+  using Vendor = typename Endpoint::Vendor;
   /// Transport of queues, for RingBy.
   using Transport = nvme::OverRdma<Vendor>;
 
-  /// Throws Error if the device is not soft-RoCE, the target refuses the queue or a size is not accepted, FabricLost if
-  /// it does not answer.
-  explicit FabricDeviceQueue(FabricController& controller, const FabricQueueOptions& options = {})
-      : parts_(new detail::FabricDeviceQueueParts(controller, options)) {}
+  /// Throws Error if the device is not one of the endpoint's, the target refuses the queue or a size is not accepted,
+  /// FabricLost if it does not answer.
+  explicit FabricQueueOf(FabricController& controller, const FabricQueueOptions& options = {})
+      : parts_(new detail::FabricQueueParts<Endpoint>(controller, options)) {}
 
   /// For kernels, by value.
   const nvme::QueueHandle& handle() const { return parts_->handle(); }
@@ -229,8 +235,11 @@ class FabricDeviceQueue {
   std::string lost() { return parts_->lost(); }
 
  private:
-  std::unique_ptr<detail::FabricDeviceQueueParts, DeleteByMaker> parts_;
+  std::unique_ptr<detail::FabricQueueParts<Endpoint>, DeleteByMaker> parts_;
 };
+
+/// By soft-RoCE.
+using FabricDeviceQueue = FabricQueueOf<RxeEndpoint>;
 
 /// @}
 }  // namespace host

@@ -51,11 +51,16 @@ class Mlx5Endpoint {
   /// Address data that the peer needs to connect to this queue pair.
   QueuePairAddress address() const { return queue_.address(); }
   VerbsQueuePair& queue() { return queue_; }
+  VerbsQueuePair& verbs_queue() { return queue_; }
 
   /// Connects, once, and locates the rings. The peer connects concurrently.
   void connect(const QueuePairAddress& peer) {
     if (direct_) throw Error("mlx5: queue pair " + std::to_string(queue_.qpn()) + " is connected; make a new one");
     queue_.connect(peer);
+    adopt();
+  }
+  /// Locates the rings, once, of a queue pair that others have connected: FabricController::connect_queue().
+  void adopt() {
     Mlx5AdoptOptions options;
     options.receives_to_memory = true;
     direct_.emplace(mlx5_queues(queue_.get(), options, Variant::cqe_bytes, Variant::doorbell_stride), pages_);

@@ -60,6 +60,10 @@ class RxeEndpoint {
   RxeEndpoint& operator=(const RxeEndpoint&) = delete;
 
   RxeQueuePair& queue() { return queue_; }
+  VerbsQueuePair& verbs_queue() { return queue_.verbs_queue(); }
+  /// Does nothing: the rings are known from the beginning. Of endpoints of other vendors to be called once others than
+  /// connect() have connected the queue pair.
+  void adopt() {}
   const RxeDoorbell& doorbell() const { return doorbell_; }
 
   /// Handle from which a kernel posts operations.
