@@ -43,7 +43,7 @@ using Queue = nvme::Queue<Sharing::grid, Policy<RingBy<FabricDeviceQueue::Transp
 
 const std::string nvmet = "/sys/kernel/config/nvmet";
 
-Deadline soon() { return deadline(30_s); }
+Deadline soon() { return deadline(120_s); }
 
 /// Whether the targets are here; else the test is skipped.
 bool here() {
