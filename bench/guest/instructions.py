@@ -91,24 +91,8 @@ def run_engine(options, engine, depth, batch, operations):
 
 
 def run_xio(tester, controller, depth, batch, operations):
-    return [
-        tester,
-        "nvme-ep",
-        "--controller",
-        controller,
-        "--executor",
-        "host",
-        "--read-io",
-        str(operations),
-        "--lbas-per-io",
-        "8",
-        "--access-pattern",
-        "random",
-        "--depth",
-        str(depth),
-        "--batch-size",
-        str(batch),
-    ]
+    words = [tester, "nvme-ep", "--controller", controller, "--executor", "host", "--read-io", str(operations), "--lbas-per-io", "8"]
+    return [*words, "--access-pattern", "random", "--depth", str(depth), "--batch-size", str(batch)]
 
 
 def fio_operations(text):
@@ -136,18 +120,22 @@ def measure(options):
                 few = options.operations
                 times = [few, few * NULL_TIMES] if engine.startswith("null") else [few * ENGINE_TIMES]
                 rows.append((f"fio {engine}", lambda n, e=engine: run_engine(options, e, depth, batch, n), times))
-        for name, words_of, times in rows:
-            done = []
-            for operations in times * options.runs:
-                words = words_of(operations)
-                marks.set()
-                ended = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-                marks.set()
-                if ended.returncode != 0:
-                    sys.exit(f"{' '.join(words)}: status {ended.returncode}\n{ended.stdout}")
-                done.append(fio_operations(ended.stdout) if words[0] == "fio" else operations)
-            row = {"submitter": name, "depth": depth, "batch": batch, "operations": done}
-            print("row " + json.dumps(row), flush=True)
+        run_rows(marks, rows, depth, batch, options.runs)
+
+
+def run_rows(marks, rows, depth, batch, runs):
+    for name, words_of, times in rows:
+        done = []
+        for operations in times * runs:
+            words = words_of(operations)
+            marks.set()
+            ended = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            marks.set()
+            if ended.returncode != 0:
+                sys.exit(f"{' '.join(words)}: status {ended.returncode}\n{ended.stdout}")
+            done.append(fio_operations(ended.stdout) if name.startswith("fio") else operations)
+        row = {"submitter": name, "depth": depth, "batch": batch, "operations": done}
+        print("row " + json.dumps(row), flush=True)
 
 
 COUNTED = ["user", "kernel", "sq_doorbells", "cq_doorbells"]
@@ -163,26 +151,30 @@ def counts_of(run, operations):
 
 
 def counts_of_more(few, more, operations):
-    """Counts for each operation that the second run, between its marks, has more than the first one.
-
-    The kernel's are left out: an operation has none, and those of a program's start and end are not alike."""
+    """Counts for each operation that the second run, between its marks, has more than the first one."""
     whole = [{name: run[-1][name] - run[0][name] for name in COUNTED} for run in (few, more)]
-    counts = {name: (whole[1][name] - whole[0][name]) / (operations[1] - operations[0]) for name in COUNTED}
-    return {**counts, "kernel": 0.0}
+    return {name: (whole[1][name] - whole[0][name]) / (operations[1] - operations[0]) for name in COUNTED}
 
 
 def is_null(submitter):
     return submitter.startswith("fio null")
 
 
+def counts_of_pairs(row, runs):
+    """counts_of_more() of the first and second run, the third and fourth, and so on."""
+    return [counts_of_more(runs[i], runs[i + 1], row["operations"][i : i + 2]) for i in range(0, len(runs), 2)]
+
+
 def figures_of(row, runs):
-    """Counts for each operation: of the run with the median of the instructions, and how far the runs are apart."""
-    operations = row["operations"]
+    """Counts for each operation of a row's runs."""
     if is_null(row["submitter"]):
-        pairs = range(0, len(runs), 2)
-        counted = [counts_of_more(runs[i], runs[i + 1], operations[i : i + 2]) for i in pairs]
-    else:
-        counted = [counts_of(run, of) for run, of in zip(runs, operations, strict=True)]
+        # An operation has none in the kernel, and those of a program's start and end are not alike.
+        return median_of(row, [{**counts, "kernel": 0.0} for counts in counts_of_pairs(row, runs)])
+    return median_of(row, [counts_of(run, of) for run, of in zip(runs, row["operations"], strict=True)])
+
+
+def median_of(row, counted):
+    """The row with the counts that have the median of the instructions, and how far all are apart."""
     totals = sorted(run["user"] + run["kernel"] for run in counted)
     middle = totals[(len(totals) - 1) // 2]
     chosen = next(run for run in counted if run["user"] + run["kernel"] == middle)
@@ -215,7 +207,7 @@ def read_marks(path):
     return runs
 
 
-def read_rows(options):
+def read_rows(options, figures=figures_of):
     runs = read_marks(options.marks)
     rows = []
     kernel = ""
@@ -227,7 +219,7 @@ def read_rows(options):
                 continue
             row = json.loads(line[len("row ") :])
             used = len(row["operations"])
-            rows.append(figures_of(row, runs[:used]))
+            rows.append(figures(row, runs[:used]))
             del runs[:used]
     if runs or not rows:
         sys.exit("bench-guest: the plugin's lines do not belong to the rows")
@@ -344,9 +336,8 @@ def check(report):
         sys.exit("bench-guest: " + "; ".join(faults))
 
 
-def write_report(options):
-    kernel, rows = read_rows(options)
-    report = {
+def facts_of(options, kernel, rows):
+    return {
         "kernel": kernel,
         "QEMU": options.qemu,
         "fio": options.fio,
@@ -355,31 +346,38 @@ def write_report(options):
         "runs": options.runs,
         "operations": options.operations,
         "rows": rows,
-        "tool": compare_tool(rows),
-        "compared": compare(rows),
     }
+
+
+def write_report(options):
+    kernel, rows = read_rows(options)
+    report = {**facts_of(options, kernel, rows), "tool": compare_tool(rows), "compared": compare(rows)}
     pages.write(options.output, "instructions", markdown(report), report, list(rows[0]))
     if options.check:
         check(report)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    inside = commands.add_parser("measure", help="in the guest: fio with --disk, xio-tester with --tester")
+def add_options(inside, outside):
+    """What both commands of a program that counts take."""
     inside.add_argument("--testdev", required=True, help="PCI address of pci-testdev")
-    inside.add_argument("--disk")
-    inside.add_argument("--tester")
-    inside.add_argument("--controller")
-    inside.add_argument("--engine", help="xio's engine of fio")
-    inside.add_argument("--shapes", type=shapes, default=SHAPES, help="depth and batch of each row: %(default)s")
-    outside = commands.add_parser("report")
     for name in ["log", "marks", "output", "qemu", "fio", "commit"]:
         outside.add_argument(f"--{name}", required=True)
     outside.add_argument("--check", action="store_true")
     for command in inside, outside:
         command.add_argument("--operations", type=int, required=True)
         command.add_argument("--runs", type=int, required=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    inside = commands.add_parser("measure", help="in the guest: fio with --disk, xio-tester with --tester")
+    inside.add_argument("--disk")
+    inside.add_argument("--tester")
+    inside.add_argument("--controller")
+    inside.add_argument("--engine", help="xio's engine of fio")
+    inside.add_argument("--shapes", type=shapes, default=SHAPES, help="depth and batch of each row: %(default)s")
+    add_options(inside, commands.add_parser("report"))
     options = parser.parse_args()
     if options.command == "measure":
         measure(options)

@@ -73,6 +73,9 @@ if(TARGET xio-tester)
   xio_register_test(NAME guest.bench_instructions LABELS guest once nightly TIMEOUT 1500 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --instructions --check --operations 4096 --limit 1440 ${engine}
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest-instructions $<TARGET_FILE:xio-tester>)
+  xio_register_test(NAME guest.bench_fabrics LABELS guest once nightly TIMEOUT 1500 LOCK guest
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --fabrics --check --limit 1440
+      --output ${XIO_TESTS_BINARY_DIR}/bench-guest-fabrics $<TARGET_FILE:xio-tester>)
   xio_register_test(NAME guest.bench_client LABELS guest once nightly TIMEOUT 400 LOCK guest
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/bench-guest --client --check --runs 1 --seconds 0.5 --limit 340
       --output ${XIO_TESTS_BINARY_DIR}/bench-guest-client $<TARGET_FILE:xio-tester>)

@@ -5,6 +5,7 @@
 #
 #   10.9.0.1 port 4420: subsystems `xio` and `xio-few` (2 I/O queues) for any host, `xio-closed` for none, and
 #   `xio-secret` for a host that must authenticate, where the kernel can; namespace 1 of each is the file /run/NAME.img
+#   the same port: `xio-null` on null_blk, where the guest has that module loaded
 #   ports 4431, 4432 and 4433: `xio-512`, the same with blocks of 512 bytes, with 0, 4096 and 16384 bytes of data in capsules
 
 set -euo pipefail
@@ -59,7 +60,12 @@ port() {
   shift 3
   for name in "$@"; do ln -s "$PWD/subsystems/$name" "ports/$number/subsystems/"; done
 }
-port 1 4420 -1 xio xio-few xio-closed xio-secret
+on_first_port=(xio xio-few xio-closed xio-secret)
+if [ -b /dev/nullb0 ]; then
+  subsystem xio-null 1 /dev/nullb0
+  on_first_port+=(xio-null)
+fi
+port 1 4420 -1 "${on_first_port[@]}"
 # The file system's blocks are larger: a loop device's are not.
 if [ -e /dev/loop-control ]; then
   truncate -s 16M /run/xio-512.img
