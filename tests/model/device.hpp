@@ -41,6 +41,19 @@ struct Live {
   uint32_t block;
 };
 
+/// Commands that a device has, in the order of their identifiers: what else differs between two states does not matter.
+inline void add(Live* live, uint32_t& count, const Live& one) {
+  uint32_t at = count++;
+  for (; at > 0 && live[at - 1].cid > one.cid; --at) live[at] = live[at - 1];
+  live[at] = one;
+}
+inline Live remove(Live* live, uint32_t& count, uint32_t which) {
+  const Live one = live[which];
+  for (uint32_t i = which; i + 1 < count; ++i) live[i] = live[i + 1];
+  live[--count] = {};
+  return one;
+}
+
 /// What the device knows, and what is counted for the checks.
 struct DeviceState {
   Live live[most_entries];
@@ -233,10 +246,7 @@ class QueueProgramWith : public Program {
     const uint32_t block = entry.cdw10;
     look_at(entry);
     std::memset(static_cast<void*>(&entry), 0xff, sizeof entry);
-    // In the order of their identifiers: what else differs between two states does not matter.
-    uint32_t at = device_.live_count++;
-    for (; at > 0 && device_.live[at - 1].cid > cid; --at) device_.live[at] = device_.live[at - 1];
-    device_.live[at] = {cid, block};
+    add(device_.live, device_.live_count, {cid, block});
     ++device_.fetched;
   }
 
@@ -244,9 +254,7 @@ class QueueProgramWith : public Program {
     const uint32_t head = memory_.cq_doorbell;
     const auto used = (device_.completed - head) % sizes_.cq;
     explorer_.require(used < sizes_.cq - 1, "the completion ring is full");
-    const Live last = device_.live[which];
-    for (uint32_t i = which; i + 1 < device_.live_count; ++i) device_.live[i] = device_.live[i + 1];
-    device_.live[--device_.live_count] = {};
+    const Live last = remove(device_.live, device_.live_count, which);
     const uint16_t status = execute(last);
     auto* const words = reinterpret_cast<uint64_t*>(&memory_.cq[device_.completed % sizes_.cq]);
     const uint64_t phase = (device_.completed / sizes_.cq) % 2 == 0;

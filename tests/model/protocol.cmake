@@ -5,7 +5,7 @@ if(XIO_SANITIZE OR NOT XIO_BUILD_PROTOCOL_TESTS)
 endif()
 # The protocol code under the schedules of a few waves: as many as a limit allows, at night mostly all of them. With -Oz
 # stacks hold few values that are no longer used, and so there are fewer states.
-foreach(name explorer protocol outcomes requests stalls rdma storm cache)
+foreach(name explorer protocol outcomes requests stalls rdma fabric storm cache)
   xio_add_test(model/${name} LABELS protocol TIMEOUT 600 OPTIMISE -Oz DEFINITIONS XIO_INTERLEAVE=1)
 endforeach()
 
@@ -18,6 +18,7 @@ xio_explore_at_night(protocol puts "H10*")
 xio_explore_at_night(protocol shadow "H34*")
 xio_explore_at_night(outcomes calls "*")
 xio_explore_at_night(cache frame "*")
+xio_explore_at_night(fabric waves "*")
 set(number 0)
 foreach(vendor IN LISTS XIO_RDMA_VENDORS)
   xio_explore_at_night(rdma ${vendor} "*Vendors - ${number}")

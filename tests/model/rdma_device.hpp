@@ -23,8 +23,10 @@ using xio::Region;
 using xio::Status;
 using xio::Token;
 using xio::emulation::doorbell_taken;
+using xio::emulation::RdmaOutcome;
 using xio::emulation::RdmaQueueConfig;
 using xio::emulation::RdmaQueueMemory;
+using xio::emulation::RdmaReceive;
 using xio::emulation::RdmaReceiveCompletion;
 using xio::emulation::RdmaWords;
 using xio::emulation::RdmaWork;
@@ -45,19 +47,22 @@ struct RdmaSizes {
 /// What the NIC knows, and what is counted for the checks.
 struct NicState {
   uint64_t announced, executed, completed;  ///< units of the send ring
+  uint64_t entries[4];                      ///< digests of those that have not ended, by their first units
   uint64_t messages, reported;              ///< operations executed, and completed
   uint64_t cq_index, cq_consumer;
   uint64_t rq_announced, rq_consumed, receive_cq_consumer;
   uint64_t accepted;  ///< units that the waves were given tickets for
   uint64_t posted;    ///< receives, likewise
   uint64_t seen;      ///< operations executed, one bit each
+  uint64_t lost;      ///< 0: the peer is there; 1: it is not, and the next completion says so; 2: all is flushed
   uint32_t psn;
   uint32_t ended_runs;  ///< of wave()
 };
 
 /// Everything that waves and NIC share; all of it is part of the explorer's state. What takes most space comes last,
 /// and counts as far as it is used.
-template <class Kit>
+/// @tparam More  what else a program has; a multiple of 8 bytes
+template <class Kit, class More>
 struct RdmaMemory {
   static constexpr uint32_t most_units = 4;
   static constexpr uint32_t most_completions = 8;
@@ -72,6 +77,7 @@ struct RdmaMemory {
   uint64_t doorbells[4];
   uint64_t side[2 * most_units];
   NicState nic;
+  More more;
   uint32_t words[RdmaWords::count];
   alignas(64) uint8_t cq[most_completions * cqe_bytes];
   alignas(64) uint8_t receive_cq[most_completions * cqe_bytes];
@@ -80,12 +86,12 @@ struct RdmaMemory {
 };
 
 /// A program of waves with one queue pair, and a NIC as its last actor.
-template <class Kit>
+template <class Kit, class More = uint64_t>
 class RdmaProgram : public Program {
  public:
   using Vendor = typename Kit::Vendor;
   using Wire = typename Kit::Wire;
-  using Memory = RdmaMemory<Kit>;
+  using Memory = RdmaMemory<Kit, More>;
 
   RdmaProgram(Explorer& explorer, const RdmaSizes& sizes, uint32_t waves)
       : explorer_(explorer), sizes_(sizes), waves_(waves), config_(Kit::config()) {
@@ -116,7 +122,7 @@ class RdmaProgram : public Program {
     wave(actor);
     ++nic_.ended_runs;
   }
-  std::string judge() final {
+  std::string judge() override {
     if (memory_.state.broken != 0 || memory_.receives.queue.broken != 0) return "a queue is broken";
     if (((memory_.state.retired | memory_.receives.queue.retired) & xio::protocol::draining_bit) != 0)
       return "a drain was not given back";
@@ -137,6 +143,23 @@ class RdmaProgram : public Program {
   virtual uint32_t runs() const { return waves_; }
   /// More to look at in the end.
   virtual std::string verdict() { return {}; }
+  /// Executes an entry, which no other one may be like.
+  virtual void execute(const RdmaWork& work) {
+    const uint64_t operation = (work.remote - first_remote) / 8;
+    explorer_.require(operation < 64 && (nic_.seen >> operation & 1) == 0, "an entry was announced twice, or is old");
+    nic_.seen |= uint64_t{1} << operation;
+  }
+  /// How many messages the peer may send next; any of them arrives.
+  virtual uint32_t messages() const { return 1; }
+  /// Fills a receive with one of them; returns its length.
+  virtual uint32_t arrive(const RdmaReceive& receive, uint32_t) {
+    explorer_.require(receive.pieces[0].address == 0x2000, "a receive was announced that is not there");
+    return static_cast<uint32_t>(nic_.rq_consumed + 1);
+  }
+  /// Whether each message must find a receive: then the NIC asks for those that were posted when it arrives.
+  virtual bool finds_receive() const { return false; }
+  /// Whether the peer may be lost, at any time. For NICs that report each entry that is flushed.
+  virtual bool may_lose_peer() const { return false; }
 
   QueuePairHandle handle() {
     const RdmaQueueMemory m = rings();
@@ -210,6 +233,7 @@ class RdmaProgram : public Program {
 
  private:
   static constexpr uint64_t first_remote = 0x10000;
+  static constexpr uint32_t most_messages = 4;
 
   uint32_t number() const { return config_.handle != 0 ? config_.handle : config_.qpn; }
 
@@ -237,33 +261,37 @@ class RdmaProgram : public Program {
   }
 
   void nic() {
-    enum Step { look, execute, complete, look_at_receives, take_receive };
+    enum Step : uint32_t { look, execute_entry, complete, lose, look_at_receives, take_receive };
     for (;;) {
       // All that it knows is in memory.
       explorer_.mark(1);
       explorer_.step();
-      Step steps[5];
+      uint32_t steps[take_receive + most_messages];
       uint32_t count = 0;
       if (rung(memory_.doorbells[0])) steps[count++] = look;
-      if (nic_.executed != nic_.announced) steps[count++] = execute;
+      if (nic_.executed != nic_.announced) steps[count++] = execute_entry;
       if (nic_.completed != nic_.executed) steps[count++] = complete;
-      if (receives_announced(memory_.doorbells[2]) != nic_.rq_announced) steps[count++] = look_at_receives;
-      if (nic_.rq_consumed != nic_.rq_announced) steps[count++] = take_receive;
+      if (may_lose_peer() && nic_.lost == 0) steps[count++] = lose;
+      const uint64_t receives = receives_announced(memory_.doorbells[2]);
+      for (uint64_t i = nic_.rq_announced; i < receives; ++i) (void)announced_receive(i);  // it may read them early
+      if (!finds_receive() && receives != nic_.rq_announced) steps[count++] = look_at_receives;
+      const bool takes =
+          finds_receive() ? nic_.lost == 0 || receives != nic_.rq_consumed : nic_.rq_consumed != nic_.rq_announced;
+      const uint32_t arriving = nic_.lost != 0 ? 1 : messages();
+      for (uint32_t i = 0; takes && i < arriving; ++i) steps[count++] = take_receive + i;
       if (count == 0) {
         if (nic_.ended_runs == runs()) return;
         explorer_.wait(1);
         continue;
       }
-      switch (steps[explorer_.choose(count)]) {
+      const uint32_t step = steps[explorer_.choose(count)];
+      switch (step) {
         case look: announce(); break;
-        case execute: execute_next(); break;
+        case execute_entry: execute_next(); break;
         case complete: complete_next(); break;
-        case look_at_receives: {
-          nic_.rq_announced = receives_announced(memory_.doorbells[2]);
-          memory_.doorbells[2] = doorbell_taken;
-          break;
-        }
-        case take_receive: deliver(); break;
+        case lose: nic_.lost = nic_.executed != nic_.completed ? 1 : 2; break;
+        case look_at_receives: look_for_receives(); break;
+        default: deliver(step - take_receive); break;
       }
     }
   }
@@ -294,22 +322,40 @@ class RdmaProgram : public Program {
     demand(work.fault);
     explorer_.require(work.units <= nic_.announced - nic_.executed, "half an entry was announced");
     if constexpr (Wire::has_side_table) demand(Wire::check_side_table(config_, rings(), work, nic_.messages, nic_.psn));
-    const uint64_t operation = (work.remote - first_remote) / 8;
-    explorer_.require(operation < 64 && (nic_.seen >> operation & 1) == 0, "an entry was announced twice, or is old");
-    nic_.seen |= uint64_t{1} << operation;
+    if (nic_.lost == 0) execute(work);
     nic_.executed += work.units;
     ++nic_.messages;
     explorer_.require(nic_.executed - xio::protocol::retired(memory_.state.retired) <= sizes_.depth,
                       "more in flight than the depth");
     Wire::consumed(config_, rings(), nic_.executed);
+    nic_.entries[work.index % config_.sq_units] = digest_of(work.index, work.units);
+  }
+
+  /// Digest of an entry, which the NIC may read until its operation has ended.
+  uint64_t digest_of(uint64_t first, uint32_t units) const {
+    uint64_t digest = 0;
+    for (uint64_t unit = first; unit != first + units; ++unit) {
+      const uint64_t at = unit % config_.sq_units << config_.sq_unit_shift;
+      for (uint64_t byte = 0; byte < uint64_t{1} << config_.sq_unit_shift; byte += 8)
+        digest = mix(digest, xio::emulation::peek<uint64_t>(memory_.sq + at + byte));
+    }
+    return digest;
   }
 
   void complete_next() {
     xio::emulation::RdmaSendCompletion completion;
     completion.work = Wire::read_work(config_, rings(), nic_.completed);
+    explorer_.require(
+        digest_of(nic_.completed, completion.work.units) == nic_.entries[nic_.completed % config_.sq_units],
+        "an entry was overwritten before its operation had ended");
     completion.messages = ++nic_.reported;
     nic_.completed += completion.work.units;
-    if (!completion.work.signaled) return;
+    if (nic_.lost != 0) {
+      completion.outcome = nic_.lost == 1 ? RdmaOutcome::retry_exceeded : RdmaOutcome::flushed;
+      nic_.lost = 2;
+    } else if (!completion.work.signaled) {
+      return;
+    }
     const RdmaQueueMemory m = rings();
     nic_.cq_consumer = Wire::consumer(config_.cq_entries, m.cq_record, m.cq_doorbell, nic_.cq_consumer);
     explorer_.require(nic_.cq_index - nic_.cq_consumer < Wire::cq_capacity(config_.cq_entries),
@@ -321,14 +367,33 @@ class RdmaProgram : public Program {
     return Wire::receive_producer(config_, rings(), value_of(doorbell), nic_.rq_announced);
   }
 
-  void deliver() {
+  /// An announced entry of the receive ring.
+  RdmaReceive announced_receive(uint64_t index) {
+    RdmaReceive found = Wire::read_receive(config_, rings(), index);
+    demand(found.fault);
+    explorer_.require(found.pieces.size() == 1, "a receive was announced that is not there");
+    return found;
+  }
+
+  void look_for_receives() {
+    nic_.rq_announced = receives_announced(memory_.doorbells[2]);
+    memory_.doorbells[2] = doorbell_taken;
+  }
+
+  void deliver(uint32_t which) {
+    if (finds_receive()) look_for_receives();
+    explorer_.require(nic_.rq_consumed != nic_.rq_announced, "a message finds no receive");
     RdmaReceiveCompletion completion;
-    completion.receive = Wire::read_receive(config_, rings(), nic_.rq_consumed);
-    demand(completion.receive.fault);
-    explorer_.require(completion.receive.pieces.size() == 1 && completion.receive.pieces[0].address == 0x2000,
-                      "a receive was announced that is not there");
+    completion.receive = announced_receive(nic_.rq_consumed);
+    // Its place is empty until it is posted again.
+    const uint64_t place = nic_.rq_consumed % config_.rq_entries << config_.rq_entry_shift;
+    std::memset(memory_.rq + place, 0xa5, size_t{1} << config_.rq_entry_shift);
+    if (nic_.lost == 0) {
+      completion.bytes = arrive(completion.receive, which);
+    } else {
+      completion.outcome = RdmaOutcome::flushed;
+    }
     Wire::receive_consumed(config_, rings(), ++nic_.rq_consumed);
-    completion.bytes = static_cast<uint32_t>(nic_.rq_consumed);
     const RdmaQueueMemory m = rings();
     nic_.receive_cq_consumer = Wire::consumer(config_.receive_cq_entries, m.receive_cq_record, m.receive_cq_doorbell,
                                               nic_.receive_cq_consumer);
