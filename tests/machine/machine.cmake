@@ -191,6 +191,15 @@ foreach(by IN LISTS machine_targets)
     set_tests_properties(machine.mutations.${arch} PROPERTIES
       FIXTURES_REQUIRED "machine-kernels-nvme-${arch};machine-kernels-rdma-${arch}")
   endif()
+  # Those of NVMe over RDMA and of values under keys; most of them are in code that the cases of NVMe and RDMA execute too.
+  xio_register_tool_test("${missing}" NAME machine.mutations_fabrics.${arch} LABELS machine once nightly TIMEOUT 3600
+    COMMAND python3 ${machine_dir}/mutations.py $<TARGET_FILE:machine-run> ${target} fabrics:${kernels_fabrics_${arch}}
+      key_values:${kernels_key_values_${arch}} --by ${kernels_nvme_${arch}} rdma:${kernels_rdma_${arch}} --seeds 60)
+  if(NOT missing)
+    set(fixtures nvme rdma fabrics key_values)
+    list(TRANSFORM fixtures REPLACE "(.+)" "machine-kernels-\\1-${arch}")
+    set_tests_properties(machine.mutations_fabrics.${arch} PROPERTIES FIXTURES_REQUIRED "${fixtures}")
+  endif()
 endforeach()
 
 # What one call was counted to be in the assembly, executed: the same assembly, made into a code object.

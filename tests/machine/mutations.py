@@ -13,6 +13,8 @@ No reason is needed where nothing happens: waits that never had anything to wait
 which no cache holds. Nor for waits that the compiler placed, where a register is read or a function begins or ends: the
 machine detects a register that is read too early. They are told from those that the library requests in the same line.
 The last line is the table's.
+
+With --by, kernels of other kinds try what the cases of the first ones did not detect; their own places do not count.
 """
 
 import argparse
@@ -30,6 +32,7 @@ import places  # noqa: E402
 
 SOURCES = places.Sources(PROJECT)
 STAGES = (3, 60)
+KINDS = ("rdma", "fabrics", "key_values")
 
 
 @functools.lru_cache(None)
@@ -63,6 +66,14 @@ def reason_for(reasons, target, key):
     return None
 
 
+def command_for(program, kernels):
+    """The mutations of the kernels of a kind: FILE are NVMe's, KIND:FILE others'."""
+    kind, _, file = kernels.rpartition(":")
+    if kind and kind not in KINDS:
+        sys.exit(f"{kernels}: no such kind; there are {', '.join(KINDS)}")
+    return [program, file, "--mutate"] + ([f"--{kind}"] if kind else [])
+
+
 def run(command):
     """Yields outcome, key, and the case that detected the change."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -81,7 +92,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="machine-run")
     parser.add_argument("target", help="as unneeded.txt names it: gfx942")
-    parser.add_argument("kernels", nargs="+", help="NVMe's or, behind rdma:, RDMA's kernels of the target")
+    kinds = ": or ".join(KINDS)
+    parser.add_argument("kernels", nargs="+", help=f"NVMe's or, behind {kinds}:, other kernels of the target")
+    parser.add_argument("--by", nargs="+", default=[], help="kernels that try what those leave, and nothing else")
     parser.add_argument("--seeds", type=int, default=12, help="for each place (default 12)")
     parser.add_argument("--case", help="this case only")
     parser.add_argument("--all", action="store_true", help="try those too that are said not to be needed")
@@ -91,24 +104,27 @@ def main():
     reasons = list(places.exemptions(pathlib.Path(__file__).with_name("unneeded.txt")))
     outcomes = collections.defaultdict(collections.Counter)
     noticed_by = {}
+    own = set()
     # Most changes are detected by some case with one of the first seeds: the others are tried with more.
     ends = [end for end in STAGES if end < arguments.seeds] + [arguments.seeds]
     stages = [f"{before + 1}-{end}" for before, end in zip([0] + ends, ends)]
-    for seeds, kernels in itertools.product(stages, arguments.kernels):
-        command = [arguments.program, kernels.removeprefix("rdma:"), "--mutate", "--seeds", seeds]
-        if kernels.startswith("rdma:"):
-            command.append("--rdma")
+    for seeds, kernels in itertools.product(stages, arguments.kernels + arguments.by):
+        command = command_for(arguments.program, kernels) + ["--seeds", seeds]
         if arguments.case:
             command += ["--case", arguments.case]
         skipped = {key for key, counts in outcomes.items() if counts["caught"]}
+        listed = {key for _, key, _ in run(command + ["--list"]) if key[2]}
         if not arguments.all:
-            listed = {key for _, key, _ in run(command + ["--list"]) if key[2]}
             skipped |= {key for key in listed if reason_for(reasons, arguments.target, key)}
+        if kernels in arguments.by:
+            skipped |= listed - own
+        else:
+            own |= listed
         with tempfile.NamedTemporaryFile("w", suffix=".skip") as file:
             file.writelines("\t".join(key) + "\n" for key in skipped)
             file.flush()
             for outcome, key, noticed in run(command + ["--skip", file.name]):
-                if not key[2]:
+                if key not in own:
                     continue
                 outcomes[key][outcome] += 1
                 if outcome == "caught":
