@@ -117,8 +117,8 @@ TEST_CASE("Lanes that pass equal values are found") {
     const auto gpu = machine::amdgcn::load(std::string(XIO_MACHINE_CODE) + "/amdgcn_smoke." + target + ".o");
     for (const uint64_t many : {1u, 2u, 4u, 5u, 23u, 64u}) {
       // Values that differ in their lower bits, in those of the second half-word alone, and in the upper word alone;
-      // in the last but one row two half-words cancel out.
-      for (const uint64_t step : {uint64_t{1}, uint64_t{1} << 16, uint64_t{1} << 32, uint64_t{0x10001}, ~uint64_t{0}}) {
+      // in the last but one row two groups of 12 bits cancel out.
+      for (const uint64_t step : {uint64_t{1}, uint64_t{1} << 16, uint64_t{1} << 32, uint64_t{0x1001}, ~uint64_t{0}}) {
         std::vector<uint64_t> values(gpu->wave_size());
         for (size_t i = 0; i < values.size(); ++i) values[i] = 77 + i * 5 % many * step;
         for (const uint64_t active : {~uint64_t{0}, uint64_t{0x8421f0f0a5a5dead}}) {

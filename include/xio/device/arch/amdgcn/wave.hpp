@@ -106,7 +106,7 @@ XIO_DEVICE_INLINE T broadcast(uint64_t, T value, uint32_t source) {
 }
 
 /// One round for each value, by all lanes: none of them leaves the loop before the others. Of many values lanes part by
-/// 16 bits, and it is done if all that are together then pass the same.
+/// 12 bits; a round is left for each value that has met another one's bits.
 XIO_DEVICE_INLINE uint64_t match(uint64_t, uint64_t value) {
   uint64_t mine = 0, left = active();
   const auto take_first = [&]() XIO_INLINE_LAMBDA {
@@ -115,17 +115,23 @@ XIO_DEVICE_INLINE uint64_t match(uint64_t, uint64_t value) {
     mine = same ? lanes : mine;
     left &= ~lanes;
   };
-  for (uint32_t rounds = 0; left != 0 && rounds < 4; ++rounds) take_first();
+  take_first();
+  if (left != 0) take_first();
   if (left == 0) return mine;
-  const auto low = static_cast<uint32_t>(value), bits = low ^ low >> 16;
-  uint64_t peers = left;
-  for (uint32_t bit = 0; bit < 16; ++bit) {
-    const bool set = (bits >> bit & 1) != 0;
-    const uint64_t lanes = ballot(0, set);
-    peers &= set ? lanes : ~lanes;
+  const auto low = static_cast<uint32_t>(value), bits = low ^ low >> 12 ^ low >> 24;
+  uint32_t others[2] = {};
+  for (uint32_t bit = 0; bit < 12; ++bit) {
+    auto set = static_cast<uint32_t>(static_cast<int32_t>(bits << (31 - bit)) >> 31);
+    asm("" : "+v"(set));  // compares what it has extracted: else the compiler extracts it again
+    const uint64_t lanes = ballot(0, set != 0);
+    others[0] |= set ^ static_cast<uint32_t>(lanes);
+    if (XIO_WAVE64) others[1] |= set ^ static_cast<uint32_t>(lanes >> 32);
   }
+  const uint64_t peers = left & ~(uint64_t{others[1]} << 32 | others[0]);
   const bool same = value == shuffle(0, value, static_cast<uint32_t>(__builtin_ctzll(peers)));
-  if (ballot(0, mine == 0 && !same) == 0) return mine != 0 ? mine : peers;
+  const uint64_t lanes = ballot(0, same);
+  mine = mine == 0 && same ? peers & lanes : mine;
+  left &= ~lanes;
   while (left != 0) take_first();
   return mine;
 }
