@@ -174,7 +174,8 @@ int show_counts(machine::Gpu& gpu) {
   (void)rig.run("cost_get", 0, 1, gpu.wave_size(), Work::random, 1, 0);
   const Cost read = cost(gpu, rig, "cost_read", 1, 8);
   show("load", cost(gpu, rig, "cost_load", 0, 100), 0, 0);
-  const double hit = gpu.target().rfind("gfx9", 0) == 0 ? 124 : 148;
+  const std::string target = gpu.target();
+  const double hit = target == "gfx942" || target == "sm_90" ? 98 : target == "gfx90a" ? 108 : 125;
   show("hit, one page", cost(gpu, rig, "cost_get", 0, 100), hit, 0);
   show("hit, a page for each lane", cost(gpu, rig, "cost_get", 1, 100), hit, 0);
   show("put, one page", cost(gpu, rig, "cost_put", 0, 100), 0, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A hit in the page cache: the words of a set are on their way together, and have come before the element is loaded; the
-// element has come before the frame's word is looked at again.
+// element has come before the frame's word is looked at again. First the sets that have not eight ways.
 
 #include <xio/cache.hpp>
 
@@ -14,6 +14,11 @@ using namespace xio;
 // GFX11:       s_waitcnt vmcnt(0)
 // GFX12:       s_wait_loadcnt 0x0
 // AMD:         s_cbranch
+// AMD:         global_load_{{dwordx2|b64}} {{.*}}, [[WORDS]] offset:56 {{glc|sc1|scope:SCOPE_DEV}}
+// AMD-NOT:     {{vmcnt\([1-9]|loadcnt 0x[1-9]|v_cmp}}
+// GFX9:        s_waitcnt vmcnt(0)
+// GFX11:       s_waitcnt vmcnt(0)
+// GFX12:       s_wait_loadcnt 0x0
 // AMD:         global_load_{{dwordx2|b64}} {{.*}}, off {{glc|sc0 sc1|scope:SCOPE_SYS}}
 // AMD-NOT:     [[WORDS]]
 // GFX9:        s_waitcnt vmcnt(0)

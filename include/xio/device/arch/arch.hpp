@@ -66,6 +66,11 @@ struct alignas(16) Vec16 {
   uint32_t word[4];
 };
 
+/// A word of 8 bytes, which one access has read.
+struct Halves {
+  uint32_t low, high;
+};
+
 /// @}
 }  // namespace arch
 
@@ -160,6 +165,19 @@ XIO_DEVICE_INLINE bool any(uint64_t mask, bool predicate) { return ballot(mask, 
 
 /// The bytes of a word in reverse order.
 XIO_DEVICE_INLINE uint32_t reverse_bytes(uint32_t value) { return __builtin_bswap32(value); }
+
+/// The word of two halves.
+XIO_HOST_DEVICE constexpr uint64_t join(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low; }
+
+/// Loads words that are on their way together; `from` is a multiple of 16. Coherent loads of the scope follow once
+/// order_loads() was called, which is not needed where looks_acquire.
+template <Scope S, uint32_t Count>
+XIO_DEVICE_INLINE void look_at_words(const uint64_t* from, Halves (&words)[Count]) {
+  for (uint32_t i = 0; i < Count; ++i) {
+    const uint64_t word = load<S>(from + i);
+    words[i] = {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)};
+  }
+}
 #endif
 
 #if !XIO_ARCH_HOST

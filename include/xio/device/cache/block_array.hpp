@@ -29,9 +29,9 @@ class BlockArray {
   /// @snippet cache.cpp array
   XIO_DEVICE_INLINE T operator[](uint64_t i) {
     T value{};
-    if (XIO_LIKELY(cache_.get_present(page_of(i), offset_of(i), value))) return value;
-    const Status now = cache_.get(page_of(i), offset_of(i), value, deadline(limit_, clock_hz()));
-    if (now.is_ok()) return value;
+    const Status now =
+        cache_.get_within(page_of(i), offset_of(i), value, [&]() { return deadline(limit_, clock_hz()); });
+    if (XIO_LIKELY(now.is_ok())) return value;
     if (status_.is_ok()) status_ = now;
     return T{};
   }

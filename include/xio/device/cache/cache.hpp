@@ -29,6 +29,7 @@ class Cache {
   using Word = detail::CacheWord;
   using Frame = detail::Frame;
   using PageCommand = detail::PageCommand;
+  using Place = detail::Frames::Place;
   static constexpr arch::Scope scope = detail::Frames::scope;
   static constexpr bool writes = Options::writes;
 
@@ -45,17 +46,18 @@ class Cache {
   /// @snippet cache.cpp get
   template <class T>
   XIO_DEVICE_INLINE Status get(uint64_t page, uint32_t offset, T& value, Deadline until) {
-    if (XIO_LIKELY(get_present(page, offset, value))) return Status::ok;
-    const Fetched<T> fetched = fetch<T>(*this, page, offset, until);
-    if (fetched.status.is_ok()) value = fetched.value;
-    return fetched.status;
+    return get_within(page, offset, value, [&]() { return until; });
   }
   /// get() if the page is present, else returns false, with any content of `value`. Waits for nothing.
   /// @snippet cache.cpp get_present
   template <class T>
   XIO_DEVICE_INLINE bool get_present(uint64_t page, uint32_t offset, T& value) {
     // Of an absent page a frame of its set is read, in vain: that takes less than a branch.
-    return try_read(commands_.frames.look_up(page), commands_.frames.tag_of(page), offset, value);
+    const Place place = commands_.frames.look_up(page);
+    bool marked;
+    const bool hit = try_read(place, commands_.frames.tag_of(page), offset, value, marked);
+    if (hit && !marked) commands_.frames.use(place);
+    return hit;
   }
 
   /// Writes an element of 4 n bytes that lies in one page. It reaches the drive by flush(), or when others need the
@@ -65,7 +67,7 @@ class Cache {
   template <class T>
   XIO_DEVICE Status put(uint64_t page, uint32_t offset, const T& value, Deadline until) {
     static_assert(writes, "a cache that is ReadOnly has no put(): use Cache<WriteBack>");
-    return bring<true>(page, until, [&](uint64_t group, bool acts, Frame found) {
+    return bring<true>(page, commands_.frames.find(page), until, [&](uint64_t group, bool acts, Frame found) {
       return try_write(group, acts, found, offset, value);
     });
   }
@@ -73,13 +75,14 @@ class Cache {
   /// Starts to load each lane's page, without waiting for it. Does nothing where no frame is free now.
   /// @snippet cache.cpp prefetch
   XIO_DEVICE PageToken prefetch(uint64_t page, Deadline until) {
-    return {page, bring<false>(page, until, [](uint64_t, bool acts, Frame) { return acts; })};
+    return {page,
+            bring<false>(page, commands_.frames.find(page), until, [](uint64_t, bool acts, Frame) { return acts; })};
   }
   /// Waits until the page of prefetch() is present, and loads it if it is not.
   /// @snippet cache.cpp prefetch
   XIO_DEVICE Status wait(const PageToken& token, Deadline until) {
     if (!token.status.is_ok()) return token.status;
-    return bring<true>(token.page, until,
+    return bring<true>(token.page, commands_.frames.find(token.page), until,
                        [&](uint64_t, bool acts, Frame found) { return acts && Word::is_readable(found.word); });
   }
 
@@ -149,36 +152,58 @@ class Cache {
   }
 
  private:
+  template <class T, class O>
+  friend class BlockArray;
+
+  /// get() with the deadline `until()`, which a hit does not ask for.
+  template <class T, class Until>
+  XIO_DEVICE_INLINE Status get_within(uint64_t page, uint32_t offset, T& value, Until until) {
+    const Place place = commands_.frames.look_up(page);
+    bool marked;
+    const bool hit = try_read(place, commands_.frames.tag_of(page), offset, value, marked);
+    if (XIO_LIKELY(hit & marked)) return Status::ok;
+    if (hit) {
+      commands_.frames.use(place);
+      return Status::ok;
+    }
+    const Fetched<T> fetched = fetch<T>(*this, page, offset, until(), place);
+    if (fetched.status.is_ok()) value = fetched.value;
+    return fetched.status;
+  }
   template <class T>
   struct Fetched {
     T value;
     Status status;
   };
   template <class T>
-  XIO_RARE XIO_DEVICE static Fetched<T> fetch(Cache cache, uint64_t page, uint32_t offset, Deadline until) {
+  XIO_RARE XIO_DEVICE static Fetched<T> fetch(Cache cache, uint64_t page, uint32_t offset, Deadline until,
+                                              Place place) {
     Fetched<T> result{};
     page = arch::per_lane(page);  // computes what it needs anew: for a hit that would have to be kept
-    result.status = cache.template bring<true>(page, until, [&](uint64_t, bool acts, Frame found) {
-      const detail::Frames::Place place{static_cast<uint32_t>(found.word), found.number * 8};
-      return acts && cache.try_read(place, static_cast<uint32_t>(found.word >> 32), offset, result.value);
+    const Frame first = cache.commands_.frames.frame_of(page, place);
+    result.status = cache.template bring<true>(page, first, until, [&](uint64_t, bool acts, Frame found) {
+      const Place now{static_cast<uint32_t>(found.word), found.number * 8};
+      bool marked;
+      if (!acts || !cache.try_read(now, static_cast<uint32_t>(found.word >> 32), offset, result.value, marked))
+        return false;
+      if (!marked) cache.commands_.frames.use(now);
+      return true;
     });
     return result;
   }
 
   /// The element, if the place was readable, and held the page of the tag before and after the element was read. The
   /// drive may have written it for another page meanwhile: so the second look is ordered at the scope of the system.
+  /// @param marked whether the frame is marked as used lately
   template <class T>
-  XIO_DEVICE_INLINE bool try_read(detail::Frames::Place place, uint32_t tag, uint32_t offset, T& value) const {
+  XIO_DEVICE_INLINE bool try_read(Place place, uint32_t tag, uint32_t offset, T& value, bool& marked) const {
     const detail::Frames& frames = commands_.frames;
     const detail::Element<T> got = detail::Element<T>::load(frames.at(place, detail::Element<T>::begin(offset)));
-    const uint32_t used = frames.used(place);
+    marked = frames.used(place) != 0;
     detail::Frames::order<arch::Scope::system>();  // order: element before the second look
     const uint64_t again = arch::load<scope>(frames.word_of(place));
     value = got.value(offset);
-    // One that was readable stays so until its next command.
-    const bool hit = Word::is_readable(place.low) && Word::is_still(again, tag, place.low);
-    if (hit && used == 0) frames.use(place);
-    return hit;
+    return Word::is_still_readable(tag, place.low, again);
   }
 
   /// Pins, stores, marks and unpins at once, one pin for all lanes of a page: nobody is waited for in between.
@@ -204,7 +229,7 @@ class Cache {
 
   XIO_DEVICE PinnedPage pin_as(uint64_t page, Deadline until, bool write) {
     PinnedPage result;
-    result.status = bring<true>(page, until, [&](uint64_t, bool acts, Frame found) {
+    result.status = bring<true>(page, commands_.frames.find(page), until, [&](uint64_t, bool acts, Frame found) {
       if (!acts || !commands_.frames.pin(found, write, write ? Word::dirty : 0)) return false;
       commands_.frames.use_if_not(found.number);
       result.frame = found.number;
@@ -225,13 +250,13 @@ class Cache {
   }
 
   /// Brings each lane's page into a frame, and calls `use(group, acts, frame)` until it returns true.
+  /// @param found what the caller's look has shown
   /// @tparam Waits whether a load that is on its way is not enough
   template <bool Waits, class Use>
-  XIO_DEVICE Status bring(uint64_t page, Deadline until, Use use) {
+  XIO_DEVICE Status bring(uint64_t page, Frame found, Deadline until, Use use) {
     const uint64_t group = arch::active();
     Status status = page < handle().pages ? Status::ok : Status::out_of_range;
     bool wanted = status.is_ok();
-    Frame found;           // what the last look has shown
     uint64_t waited = 0;   // word of the load that this lane waits for
     uint32_t held = none;  // frame that this lane loads, and has pinned
     uint64_t lost = 0;     // ways of the page's set that can never be had, as their last looks have shown

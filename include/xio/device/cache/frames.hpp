@@ -33,9 +33,10 @@ struct CacheWord {
   XIO_HOST_DEVICE static constexpr bool is_readable(uint64_t word) { return (word & valid) != 0; }
   XIO_HOST_DEVICE static constexpr bool is_under_way(uint64_t word) { return (word & loading) != 0; }
   XIO_HOST_DEVICE static constexpr bool is_same(uint64_t a, uint64_t b) { return ((a ^ b) & identity) == 0; }
-  /// is_same() of a word that is known by its halves.
-  XIO_HOST_DEVICE static constexpr bool is_still(uint64_t a, uint32_t tag, uint32_t low) {
-    return static_cast<uint32_t>(a >> 32) == tag && (static_cast<uint32_t>(a) ^ low) < one_generation;
+  /// Whether a word of the tag, whose lower half was readable, has had no command until it was `again`. One that was
+  /// readable stays so until its next command.
+  XIO_DEVICE_INLINE static bool is_still_readable(uint32_t tag, uint32_t low, uint64_t again) {
+    return ((again & identity) | valid) == arch::join(low & static_cast<uint32_t>(generations | valid), tag);
   }
   XIO_HOST_DEVICE static constexpr uint64_t next_generation(uint64_t word) {
     return (word + one_generation) & generations;
@@ -118,20 +119,17 @@ class Frames {
     uint32_t low, offset;
   };
   XIO_DEVICE_INLINE Place look_up(uint64_t page) const {
-    Place place{0, set_of(page) << (c_.way_shift + 3)};
-    if (ways() < 8) {
-      place = look_at<4>(place.offset, tag_of(page));
-    } else {
-      place = look_at<8>(place.offset, tag_of(page));
-    }
+    const uint32_t at = set_of(page) << (c_.way_shift + 3);
+    Place place = XIO_LIKELY(ways() == 8) ? look_at<8>(at, tag_of(page)) : look_through(at, tag_of(page));
     if (page >= c_.pages) place.low = 0;
     return place;
   }
-  /// The frame that holds or awaits the page.
-  XIO_DEVICE_INLINE Frame find(uint64_t page) const {
-    const Place place = look_up(page);
+  /// The frame that a place of the page tells of.
+  XIO_DEVICE_INLINE Frame frame_of(uint64_t page, Place place) const {
     return {place.offset / 8, place.low != 0 ? uint64_t{tag_of(page)} << 32 | place.low : 0};
   }
+  /// The frame that holds or awaits the page.
+  XIO_DEVICE_INLINE Frame find(uint64_t page) const { return frame_of(page, look_up(page)); }
   /// A load, after which coherent ones of the scope follow once order() was called.
   template <arch::Scope S, class T>
   XIO_DEVICE_INLINE static T look(const T* from) {
@@ -316,23 +314,29 @@ class Frames {
     return 1 + (used != 0 ? of_used - 1 : 0) + (writes && (word & Word::dirty) != 0 ? of_dirty : 0);
   }
 
-  /// look_up() by `Count` words at a time, of a set at an offset.
+  /// look_up() in `Count` ways, whose words begin at an offset.
   template <uint32_t Count>
   XIO_DEVICE_INLINE Place look_at(uint32_t at, uint32_t tag) const {
-    // The way is counted from the end of the set: so it is a constant for each of the words.
+    arch::Halves words[Count];
+    arch::look_at_words<scope>(at_offset(c_.words, at), words);
+    order<scope>();  // order: words before elements
     uint32_t low = 0, way = 0;
-    for (uint32_t left = Count == 4 ? 4 : ways(); left != 0; left -= Count) {
-      uint64_t words[Count];
-      for (uint32_t i = 0; i < Count; ++i) words[i] = look<scope>(at_offset(c_.words, at) + i);
-      order<scope>();  // order: words before elements
-      at += 8 * Count, way -= 8 * Count;
-      for (uint32_t i = 0; i < Count; ++i) {
-        const bool here = static_cast<uint32_t>(words[i] >> 32) == tag;
-        low = here ? static_cast<uint32_t>(words[i]) : low;
-        way = here ? 8 * i - 8 * Count : way;
-      }
+    for (uint32_t i = 0; i < Count; ++i) {
+      const bool here = words[i].high == tag;
+      low = here ? words[i].low : low;
+      way = here ? 8 * i : way;
     }
     return {low, at + way};
+  }
+  /// The same of a set that has not eight ways.
+  XIO_DEVICE_INLINE Place look_through(uint32_t at, uint32_t tag) const {
+    if (ways() < 8) return look_at<4>(at, tag);
+    Place place{0, at};
+    for (uint32_t left = ways(); left != 0; left -= 8, at += 64) {
+      const Place found = look_at<8>(at, tag);
+      if (found.low != 0) place = found;
+    }
+    return place;
   }
   XIO_DEVICE_INLINE uint32_t set_of(uint64_t page) const {
     const uint32_t mixed = mix(static_cast<uint32_t>(page >> c_.set_shift));

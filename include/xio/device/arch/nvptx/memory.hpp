@@ -62,6 +62,31 @@ XIO_DEVICE_INLINE T observe(const T* from) {
   }
 }
 
+namespace detail {
+/// nvcc makes two instructions of each half.
+XIO_DEVICE_INLINE Halves halves(uint64_t word) {
+  Halves of;
+  asm("mov.b64 {%0, %1}, %2;" : "=r"(of.low), "=r"(of.high) : "l"(word));
+  return of;
+}
+}  // namespace detail
+
+XIO_DEVICE_INLINE uint64_t join(uint32_t low, uint32_t high) {
+  uint64_t word;
+  asm("mov.b64 %0, {%1, %2};" : "=l"(word) : "r"(low), "r"(high));
+  return word;
+}
+
+template <Scope S, uint32_t Next = 0, uint32_t Count>
+XIO_DEVICE_INLINE void look_at_words(const uint64_t* from, Halves (&words)[Count]) {
+  uint64_t even, odd;
+  XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".global.v2.b64 {%0, %1}, [%2+%3];", : "=l"(even), "=l"(odd) : "l"(from),
+               "n"(8 * Next) : "memory");
+  words[Next] = detail::halves(even);
+  words[Next + 1] = detail::halves(odd);
+  if constexpr (Next + 2 < Count) look_at_words<S, Next + 2>(from, words);
+}
+
 template <Scope S>
 XIO_DEVICE_INLINE void order_loads() {
   detail::fence<S>();
