@@ -18,6 +18,8 @@ struct PageCommands {
   using Word = CacheWord;
   using Engine = nvme::QueueEngine<Sharing::grid, QueuePolicy, nvme::InMemory>;
   using Lanes = Group<Sharing::grid>;
+  static_assert(QueuePolicy::notifications, "the queues of a cache need a policy with Notify");
+  static_assert(QueuePolicy::inbound_in_order, "the data of a page may arrive after its notification: no Placed");
 
   Frames frames;
   uint32_t lane_queue;  ///< of the wave, on each drive
