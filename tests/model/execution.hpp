@@ -14,8 +14,8 @@
 ///
 /// An actor waits where it pauses, and if it went on alone, would come back to this pause and leave memory as it is:
 /// what it changes itself and changes back is nothing to go on for. When all wait that have not ended, the program is
-/// stuck, which is a failure. But where an actor was stopped (Program::victim), time passes, and all deadlines with it.
-/// When the others have come to their ends, Program::judge_stopped() looks; then it goes on.
+/// stuck, which is a failure. But where an actor was stopped (Program::victim), time passes, and all deadlines with it:
+/// the others must end then. When they have, Program::judge_stopped() looks, and the stopped one goes on.
 
 #include <algorithm>
 #include <cstdlib>
@@ -142,7 +142,9 @@ class Execution {
       return !failed();
     }
     for (const std::unique_ptr<Actor>& one : actors_) {
-      if (!one->ended && !failed()) result_.failure = "stuck: actor " + std::to_string(one->number) + " waits for ever";
+      if (one->ended || is_stopped(one->number) || failed()) continue;
+      result_.failure = "stuck: actor " + std::to_string(one->number) + " waits for ever" +
+                        (phase.late ? ", though the deadlines have passed" : "");
     }
     return false;
   }

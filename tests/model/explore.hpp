@@ -22,7 +22,10 @@ Result explore_with(const Limits& limits, Arguments... arguments) {
   CHECK(result.failure.empty());
   if (result.complete) CHECK(result.ends != 0);
   std::printf("%9llu states, %9llu steps, %s\n", static_cast<unsigned long long>(result.states),
-              static_cast<unsigned long long>(result.steps), result.complete ? "all schedules" : "limit reached");
+              static_cast<unsigned long long>(result.steps),
+              result.complete          ? "all schedules"
+              : result.failure.empty() ? "limit reached"
+                                       : "failed");
   return result;
 }
 

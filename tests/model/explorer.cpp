@@ -86,6 +86,16 @@ class Stopped : public WordProgram {
   }
 };
 
+/// Actor 0 may stop. Actor 1 waits for it without a deadline.
+class WaitsForStopped : public Stopped {
+ public:
+  using Stopped::Stopped;
+  void run(uint32_t actor) override {
+    if (actor == 0) return store(words_.x, 1);
+    for (explorer_.mark(2); load(words_.x) == 0; explorer_.mark(2)) xio::arch::pause(0);
+  }
+};
+
 /// One of three answers.
 class Choice : public WordProgram {
  public:
@@ -342,6 +352,10 @@ TEST_CASE("The explorer finds out that all wait for ever, though each changes me
   CHECK(failure_of<BothWait<false>>(Limits{}) == "stuck: actor 0 waits for ever");
   CHECK(failure_of<BothWait<false>>(Limits{0, 1}) == "stuck: actor 0 waits for ever");
   CHECK(failure_of<BothWait<true>>(Limits{}) == "stuck: actor 0 waits for ever");
+}
+
+TEST_CASE("The explorer names the actor that waits for a stopped one without a deadline") {
+  CHECK(failure_of<WaitsForStopped>(Limits{}) == "stuck: actor 1 waits for ever, though the deadlines have passed");
 }
 
 TEST_CASE("Of actors that are alike, the explorer lets the first one change memory first") {
