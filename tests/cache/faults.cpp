@@ -39,13 +39,6 @@ Shape small(uint32_t frames = 16) {
   return shape;
 }
 
-/// As of protocol::ClaimWord::break_queue(): waits end, and claims are refused.
-void break_queue(Rig& rig, uint32_t drive) {
-  xio::QueueState* const state = rig.cache->drives().queues()[drive].handle().state;
-  __atomic_store_n(&state->broken, 1, __ATOMIC_RELEASE);
-  __atomic_fetch_xor(&state->reserved, xio::protocol::broken_bit | xio::protocol::broken_bit >> 32, __ATOMIC_ACQ_REL);
-}
-
 /// Whether loads that have not ended hold all frames of the page's set.
 bool is_stuck(const Rig& rig, uint64_t page) {
   const xio::detail::Frames frames(rig.cache->handle());
@@ -137,7 +130,7 @@ TEST_CASE("A queue that is broken ends its pages' waits, and the other drive goe
   const auto rule = rig.models[1]->faults().drop(Match().with_opcode(2).with_lba(lba, lba));
   std::thread trouble([&] {
     while (rule.hits() == 0) std::this_thread::yield();
-    break_queue(rig, 1);
+    rig.break_queue(1);
   });
   std::vector<Status> status = get_all(rig, 128, 16);
   trouble.join();
@@ -165,7 +158,7 @@ TEST_CASE("A load that a broken queue keeps costs the other drive's pages one fr
   const auto rule = rig.models[1]->faults().drop(Match().with_opcode(2));
   CHECK(get_all(rig, 64, 2, 100_ms)[1] == Status::timed_out);
   CHECK(rule.hits() == 1);
-  break_queue(rig, 1);
+  rig.break_queue(1);
   // Eight pages and more wait for three frames, and find the fourth one lost again and again.
   const std::vector<Status> status = get_all(rig, 512, 16);
   for (uint32_t i = 0; i < 512; ++i) {

@@ -179,6 +179,56 @@ TEST_CASE("A frame that others load anew while a lane looks at its error tells n
   CHECK(value == content(1, 0));
 }
 
+TEST_CASE("A frame's next command on a drive that is lost does not end who waited for the one before") {
+  Shape shape = one_set();
+  shape.drives = 2;
+  Rig rig(shape);
+  const CacheHandle handle = rig.cache->handle();
+  xio::Cache<> cache(handle, 0);
+  uint64_t value = 0;
+  REQUIRE(cache.get(0, 8, value, xio::deadline(patience)).is_ok());
+  const uint32_t frame = frame_of(handle, 0);
+  uint64_t& word = handle.words[frame];
+  word = uint64_t{1} << 32 | Word::one_generation | Word::loading | Word::armed;  // another wave loads the page again
+  handle.ends[frame].ended = 0;
+  rig.break_queue(1);
+  bool happened = false;
+  {
+    WatchedWave wave([&](const void* where, const WatchedWave::Stores&) {
+      uint32_t& queue = handle.notes[2 * frame + 1];
+      if (where != &queue || happened) return;
+      happened = true;  // that load has ended since, and another one, of page 1, will not
+      word = uint64_t{2} << 32 | 2 * Word::one_generation | Word::loading | Word::armed;
+      queue = 1;
+    });
+    value = 0;
+    CHECK(cache.get(0, 8, value, xio::deadline(patience)).is_ok());
+  }
+  CHECK(happened);
+  CHECK(value == content(1, 0));
+}
+
+TEST_CASE("Loads of a lost drive keep a page from all frames of its set once their waves have left them") {
+  Shape shape = one_set();
+  shape.drives = 2;
+  Rig rig(shape);
+  const CacheHandle handle = rig.cache->handle();
+  rig.break_queue(1);
+  for (uint64_t i = 0; i < 4; ++i) {  // pages 1, 3, 5 and 7
+    handle.words[i] = (2 * i + 2) << 32 | Word::one_generation | Word::loading | Word::armed | 1;
+    handle.notes[2 * i + 1] = 1;
+  }
+  uint64_t value = 0;
+  const auto get = [&](xio::Duration limit) { return xio::Cache<>(handle, 0).get(0, 8, value, xio::deadline(limit)); };
+  // A wave with a pin may yet find its command refused, and the frame is free.
+  CHECK(get(20_ms) == Status::timed_out);
+  for (uint32_t i = 0; i < 4; ++i) --handle.words[i];
+  CHECK(get(patience) == Status::broken);
+  handle.words[2] = 0;
+  CHECK(get(patience).is_ok());
+  CHECK(value == content(1, 0));
+}
+
 TEST_CASE("A lane that takes a frame for its former page puts nothing into the page of the others") {
   Rig rig(one_set());
   const CacheHandle handle = rig.cache->handle();

@@ -110,6 +110,13 @@ class Rig {
     return sum;
   }
 
+  /// As of protocol::ClaimWord::break_queue(): waits end, and claims are refused.
+  void break_queue(uint32_t drive) {
+    xio::QueueState* const state = cache->drives().queues()[drive].handle().state;
+    __atomic_store_n(&state->broken, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_xor(&state->reserved, xio::protocol::broken_bit | xio::protocol::broken_bit >> 32, __ATOMIC_ACQ_REL);
+  }
+
   template <class Kernel, class... Arguments>
   Result launch(uint32_t threads, Kernel kernel, const Arguments&... arguments) {
     Result result{};

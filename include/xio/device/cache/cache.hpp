@@ -303,7 +303,7 @@ class Cache {
       if (commands_.progress(group, wanted && Word::is_under_way(awaited.word), awaited)) {
         // A frame of the set, or the page itself.
         const bool page_lost = found.word != 0 && awaited.number == found.number;
-        // Whoever loads it has let it go. Before, it may yet find its command refused, and the frame is free.
+        // check: its loader has left it. Before, that may yet find its command refused, and the frame is free.
         const bool left = (awaited.word & Word::pins) == 0;
         if (!page_lost && left) lost |= uint64_t{1} << (awaited.number & (commands_.frames.ways() - 1));
         if (page_lost || lost == ~uint64_t{0} >> (64 - commands_.frames.ways())) given_up = Status::broken;
