@@ -21,21 +21,23 @@
 namespace xio_tests {
 
 /// A wave of one lane; `before` is called before each coherent access of it, and gets the stores that it has not waited
-/// for.
+/// for; `pause` is called where it pauses.
 class WatchedWave final : public xio::arch::WaveOps {
  public:
   using Stores = std::vector<const void*>;
-  explicit WatchedWave(std::function<void(const void*, const Stores&)> before) : before_(std::move(before)) {
+  explicit WatchedWave(std::function<void(const void*, const Stores&)> before,
+                       std::function<void()> pause = std::this_thread::yield)
+      : before_(std::move(before)), pause_(std::move(pause)), outer_(xio::arch::current_wave) {
     xio::arch::current_wave = this;
   }
-  ~WatchedWave() override { xio::arch::current_wave = nullptr; }
+  ~WatchedWave() override { xio::arch::current_wave = outer_; }
   WatchedWave(const WatchedWave&) = delete;
   WatchedWave& operator=(const WatchedWave&) = delete;
   uint64_t active(const xio::arch::CallSite&) override { return 1; }
   uint64_t ballot(uint64_t, bool predicate) override { return predicate; }
   uint64_t shuffle(uint64_t, uint64_t value, uint32_t) override { return value; }
   void block_barrier() override {}
-  void yield(uint32_t) override { std::this_thread::yield(); }
+  void yield(uint32_t) override { pause_(); }
   void access(const void* where, uint32_t) override { before_(where, stores_); }
   bool store_later(void* to, const void*, uint32_t, bool) override {
     stores_.push_back(to);
@@ -44,7 +46,9 @@ class WatchedWave final : public xio::arch::WaveOps {
   void perform_stores() override { stores_.clear(); }
 
  private:
-  std::function<void(const void*, const Stores&)> before_;
+  const std::function<void(const void*, const Stores&)> before_;
+  const std::function<void()> pause_;
+  xio::arch::WaveOps* const outer_;
   Stores stores_;
 };
 

@@ -43,6 +43,7 @@ struct Shape {
   uint32_t queues_per_drive = 1;
   uint8_t mdts = 7;
   uint32_t depth = 64;
+  bool stepped = false;  ///< the drives do what is due where they are asked to
 };
 
 /// Longer than any wait that ends by itself on a busy machine. XIO_TESTS_PATIENCE overrides it, in seconds, for runs
@@ -58,6 +59,7 @@ class Rig {
   explicit Rig(const Shape& shape) : shape_(shape) {
     xio::emulation::NvmeConfig config;
     config.mdts = shape.mdts;
+    if (shape.stepped) config.execution = xio::emulation::NvmeExecution::stepped;
     const uint64_t page_blocks = shape.page_bytes / 512;
     const uint64_t each = (shape.pages + shape.drives - 1) / shape.drives;
     config.namespaces[0].blocks = each * page_blocks;
