@@ -214,7 +214,7 @@ bool stop_at(Rig& rig, uint32_t step, Stopped stopped, Meanwhile meanwhile) {
 }
 
 /// A put takes fewer.
-constexpr uint32_t most_steps = 300;
+constexpr uint32_t most_steps = 3000;
 
 uint64_t get(const CacheHandle& handle, uint64_t page, Duration limit, Status& status) {
   uint64_t value = 0;
@@ -256,7 +256,7 @@ TEST_CASE("A wave that stops at any step of a put, over one frame, loses nothing
     }
     CHECK((handle.words[0] & Word::pins) == 0);
   }
-  CHECK(step > 20);
+  CHECK((step > 20 && step < most_steps));
   CHECK(served != 0);
 }
 
@@ -294,5 +294,5 @@ TEST_CASE("A wave that stops at any step of a put delays no page of another set"
     CHECK(put.is_ok());
     CHECK(get(handle, 0, patience, status) == 10);
   }
-  CHECK(step > 20);
+  CHECK((step > 20 && step < most_steps));
 }
