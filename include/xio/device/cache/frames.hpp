@@ -322,11 +322,12 @@ class Frames {
     arch::look_at_words<scope>(at_offset(c_.words, at), words);
     order<scope>();  // order: words before elements
     // Two chains of choices, of which one finds nothing: a choice need not wait for the one before.
-    uint32_t low[2] = {}, way = 8 * (Count - 1);
+    // Of an absent page the first way, whose frame is there in a small cache, too.
+    uint32_t low[2] = {}, way = 0;
     for (uint32_t i = 0; i < Count; ++i) {
       const bool here = words[i].high == tag;
       low[i % 2] = here ? words[i].low : low[i % 2];
-      if (i + 1 != Count) way = here ? 8 * i : way;
+      way = here ? 8 * i : way;
     }
     return {low[0] | low[1], at + way};
   }
