@@ -175,7 +175,7 @@ int show_counts(machine::Gpu& gpu) {
   const Cost read = cost(gpu, rig, "cost_read", 1, 8);
   show("load", cost(gpu, rig, "cost_load", 0, 100), 0, 0);
   const std::string target = gpu.target();
-  const double hit = target == "gfx942" ? 99 : target == "sm_90" ? 101 : target == "gfx90a" ? 104 : 109;
+  const double hit = target == "gfx942" ? 99 : target == "sm_90" ? 105 : target == "gfx90a" ? 104 : 109;
   show("hit, one page", cost(gpu, rig, "cost_get", 0, 100), hit, 0);
   show("hit, a page for each lane", cost(gpu, rig, "cost_get", 1, 100), hit, 0);
   show("put, one page", cost(gpu, rig, "cost_put", 0, 100), 0, 2);

@@ -79,12 +79,11 @@ XIO_DEVICE_INLINE uint64_t join(uint32_t low, uint32_t high) {
 
 template <Scope S, uint32_t Next = 0, uint32_t Count>
 XIO_DEVICE_INLINE void look_at_words(const uint64_t* from, Halves (&words)[Count]) {
-  uint64_t even, odd;
-  XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".global.v2.b64 {%0, %1}, [%2+%3];", : "=l"(even), "=l"(odd) : "l"(from),
+  uint64_t word;
+  XIO_AT_SCOPE(S, asm volatile, "ld.acquire", ".global.b64 %0, [%1+%2];", : "=l"(word) : "l"(from),
                "n"(8 * Next) : "memory");
-  words[Next] = detail::halves(even);
-  words[Next + 1] = detail::halves(odd);
-  if constexpr (Next + 2 < Count) look_at_words<S, Next + 2>(from, words);
+  words[Next] = detail::halves(word);
+  if constexpr (Next + 1 < Count) look_at_words<S, Next + 1>(from, words);
 }
 
 template <Scope S>
