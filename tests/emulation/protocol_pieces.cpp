@@ -69,6 +69,10 @@ void other_pieces(const QueueHandle& handle, const Segment* pages, xio::Region d
   EXPECT(queue.submit_batch(Opcode::read, spans, 16, soon()).status == Status::invalid_argument);
   const auto outside = [=](uint32_t i) { return PieceOf<xio::RegionSpan>{8 * i, data.at(131072 * i, 4096), 8}; };
   EXPECT(queue.submit_batch(Opcode::read, outside, 2, soon()).status == Status::out_of_range);
+  const auto described = [=](uint32_t i) {
+    return PieceOf<xio::nvme::Sgl<xio::RegionSpan>>{8 * i, xio::nvme::as_sgl(data.at(131072 * i, 4096)), 8};
+  };
+  EXPECT(queue.submit_batch(Opcode::read, described, 2, soon()).status == Status::out_of_range);
 }
 
 }  // namespace

@@ -308,6 +308,11 @@ TEST_CASE("read: a piece of a region -> moved whole, or refused", "[H12][H37]") 
   refused(view.read(0, all.at(all.length, 512), soon()), Status::out_of_range);
   refused(view.read(0, all.at(all.length - 511, 512), soon()), Status::out_of_range);
   refused(view.write(0, all.at(~uint64_t{0} - 511, 512), soon()), Status::out_of_range);
+  const auto by_sgl = [&](uint64_t offset, uint32_t bytes) {
+    return view.submit(xio::nvme::read(0, 1), xio::nvme::as_sgl(all.at(offset, bytes)), soon());
+  };
+  refused(by_sgl(all.length - 511, 512), Status::out_of_range);
+  refused(by_sgl(0, 1024), Status::invalid_argument);
   refused(view.write(0, all.at(0, 0), soon()), Status::invalid_argument);
   refused(view.write(0, all.at(0, 511), soon()), Status::invalid_argument);
   refused(view.read(0, all.at(0, 513), soon()), Status::invalid_argument);

@@ -122,7 +122,13 @@ TEST_CASE("data in host memory is refused with InGpuMemory, and nothing is claim
   Queue<Sharing::grid, Policy<InGpuMemory>> queue(queues);
   CHECK(queue.read(0, data.at(0, 512), soon()).status == Status::unsupported);
   CHECK(queue.submit(xio::nvme::read(0, 1), xio::nvme::as_sgl(data.at(0, 512)), soon()).status == Status::unsupported);
+  const auto pieces_of = [](const Region& memory) {
+    return [=](uint32_t i) { return xio::nvme::PieceOf<xio::RegionSpan>{i, memory.at(512 * i, 512), 1}; };
+  };
+  CHECK(queue.submit_batch(xio::nvme::Opcode::read, pieces_of(data), 2, soon()).status == Status::unsupported);
   CHECK(queues.state->reserved == 0);
+  CHECK(queue.wait_batch(queue.submit_batch(xio::nvme::Opcode::read, pieces_of(in_gpu(data)), 2, soon()), soon())
+            .is_ok());
   CHECK(queue.wait(queue.read(0, in_gpu(data).at(0, 512), soon()), soon()).is_ok());
 }
 

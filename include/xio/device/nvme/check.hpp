@@ -37,29 +37,42 @@ XIO_DEVICE_INLINE bool is_long(const QueueHandle& q, const Command& command) {
   return splittable(command) && command.last_block >= most_blocks(command, q);
 }
 
+/// Whether the data is a piece of a Region, described in either way: no other source tells its length and its place.
+template <class Pages>
+constexpr bool has_span = IsSame<Pages, RegionSpan>::value || IsSame<Pages, Sgl<RegionSpan>>::value;
+XIO_DEVICE_INLINE constexpr const RegionSpan& span_of(const RegionSpan& span) { return span; }
+XIO_DEVICE_INLINE constexpr const RegionSpan& span_of(const Sgl<RegionSpan>& sgl) { return sgl.pages; }
+
 /// Whether the command takes the fast path: valid blocks of the namespace, a known data size, no split. A command that
 /// is not plain may still be valid.
 template <class Pages>
 XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[maybe_unused]] const Pages& pages) {
   if (!splittable(command) || !knows_size<Pages>(q, command) || (command.cdw12 & 0xffff) != 0) return false;
   if (!has_blocks(q, command.lba(), command.last_block)) return false;
-  if constexpr (IsSame<Pages, RegionSpan>::value) {
+  if constexpr (has_span<Pages>) {
     // check: inside of the region
-    if (!pages.reach.is_inside() || pages.length != data_bytes(command, q.block_shift)) return false;
+    const RegionSpan& span = span_of(pages);
+    if (!span.reach.is_inside() || span.length != data_bytes(command, q.block_shift)) return false;
   }
   return command.last_block < most_blocks(command, q);
 }
 
-/// Whether the data lies where the policy supposes it. Only a piece of a Region tells.
+/// Whether the data lies where the policy supposes it.
 template <class Policy, class Pages>
 XIO_DEVICE_INLINE constexpr bool is_placed([[maybe_unused]] const Pages& pages) {
-  if constexpr (IsSame<Pages, RegionSpan>::value) {
-    return is_placed_for<Policy>(pages.memory);
-  } else if constexpr (IsSame<Pages, Sgl<RegionSpan>>::value) {
-    return is_placed_for<Policy>(pages.pages.memory);
+  if constexpr (has_span<Pages>) {
+    return is_placed_for<Policy>(span_of(pages).memory);
   } else {
     return true;
   }
+}
+template <class Policy, class Pages>
+XIO_DEVICE_INLINE constexpr bool is_placed(const PieceOf<Pages>& piece) {
+  return is_placed<Policy>(piece.pages);
+}
+template <class Policy, class AnyPiece>
+XIO_DEVICE_INLINE constexpr bool is_placed(const NotifiedPiece<AnyPiece>& piece) {
+  return is_placed<Policy>(piece.piece);
 }
 
 /// Why the command is refused; Status::ok: it is not.
@@ -74,9 +87,9 @@ XIO_DEVICE_INLINE Status check(const QueueHandle& q, const Command& command, con
   // Only last_block may hold a number of blocks.
   if (counts_blocks(command) ? (command.cdw12 & 0xffff) != 0 : command.last_block != 0) return Status::invalid_argument;
   const uint64_t bytes = command.data == data_size::unknown ? 0 : data_bytes(command, q.block_shift);
-  if constexpr (IsSame<Pages, RegionSpan>::value) {
-    if (!pages.reach.is_inside()) return Status::out_of_range;   // check: inside of the region
-    if (pages.length != bytes) return Status::invalid_argument;  // check: length of the region
+  if constexpr (has_span<Pages>) {
+    if (!span_of(pages).reach.is_inside()) return Status::out_of_range;   // check: inside of the region
+    if (span_of(pages).length != bytes) return Status::invalid_argument;  // check: length of the region
   }
   if (!splittable(command) && !fits_whole(command, bytes, q)) return Status::invalid_argument;
   if (!has_data<Pages>(command)) return Status::ok;
@@ -120,10 +133,10 @@ XIO_DEVICE_INLINE CheckedPiece check_piece(const QueueHandle& q, Opcode operatio
   if (has_data<Pages>(checked.command)) {
     const uint32_t bytes = (fits ? piece.blocks : 1) << q.block_shift;
     checked.fault = point(piece.pages, 0, bytes, q.page_shift, list, checked.data);
-    if constexpr (IsSame<Pages, RegionSpan>::value) {
+    if constexpr (has_span<Pages>) {
       // check: inside of the region, of pieces
-      if (!piece.pages.reach.is_inside()) checked.fault = Status::out_of_range;
-      fits = fits && piece.pages.length == bytes;
+      if (!span_of(piece.pages).reach.is_inside()) checked.fault = Status::out_of_range;
+      fits = fits && span_of(piece.pages).length == bytes;
     }
   }
   if (!has_blocks(q, piece.lba, piece.blocks - 1)) checked.fault = Status::out_of_range;
@@ -183,7 +196,10 @@ XIO_DEVICE Status check_pieces(const Engine& engine, Group<S> group, Operation o
   const QueueHandle& q = engine.handle();
   const auto list = Engine::Transport::rehearsed(q, q.list_bytes);
   return first_refusal(group, count, [&](uint32_t i) XIO_INLINE_LAMBDA {
-    return check_piece(q, operation, piece_at(pieces, i), list).fault;
+    const auto piece = piece_at(pieces, i);
+    // check: data in GPU memory, of pieces of a queue
+    if (!is_placed<typename Engine::Policy>(piece)) return Status(Status::unsupported);
+    return check_piece(q, operation, piece, list).fault;
   });
 }
 
