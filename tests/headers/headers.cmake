@@ -147,7 +147,7 @@ xio_register_tool_test("${XIO_NVCC_MISSING}" NAME headers.sm_90 LABELS headers
     -o ${headers_binary_dir}/rtc_kernel.sm_90.o ${headers_dir}/rtc_kernel.hip)
 
 # What including them costs a HIP source that includes the HIP runtime anyway: lines after preprocessing.
-foreach(umbrella nvme:5570 xio:11030)
+foreach(umbrella nvme:5620 xio:11080)
   string(REGEX MATCH "([a-z]+):([0-9]+)" ignored ${umbrella})
   xio_register_tool_test("${XIO_HIP_MISSING}" NAME headers.include_cost.${CMAKE_MATCH_1} LABELS headers
     COMMAND ${headers_dir}/include_cost.sh xio/${CMAKE_MATCH_1}.hpp ${CMAKE_MATCH_2}
