@@ -34,12 +34,12 @@ xio_take_turns("gpu.orderings.compile.gfx942" "gpu.scaling.compile.gfx942" "gpu.
 xio_take_turns("abi.build.host" "codegen.resources.sm_90;examples.kernels.gfx942" "codegen.spills")
 xio_take_turns("docs.typed.getting_started" "docs.typed.laboratory" "docs.typed.today")
 xio_take_turns("install.components;python.examples.small" "install.consumer;python.package")
-# Of the sizes of a wave that no sanitizer runs, the cases of NVMe have one and those of RDMA the other; of the one size that both sanitizers
+# Of the sizes of a wave that no sanitizer runs, the cases of NVMe or those of RDMA have one a day; of the one size that both sanitizers
 # run, each has half of the cases.
 if(XIO_SANITIZE MATCHES "thread")
   xio_take_turns("executors.rdma.cpu32;executors.fabrics.cpu32" "executors.nvme.cpu32;executors.key_values.cpu32")
 elseif(XIO_SANITIZE)
   xio_take_turns("executors.nvme.cpu32;executors.key_values.cpu32" "executors.rdma.cpu32;executors.fabrics.cpu32")
 else()
-  xio_take_turns("executors.nvme.cpu8;executors.rdma.cpu64" "executors.nvme.cpu64;executors.rdma.cpu8")
+  xio_take_turns("executors.nvme.cpu8" "executors.rdma.cpu64" "executors.nvme.cpu64" "executors.rdma.cpu8")
 endif()

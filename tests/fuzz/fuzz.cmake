@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Fuzzers: what a device, a peer, a file or a user may hand to the library, at random and guided by coverage (libFuzzer).
-# Each first replays its inputs in corpus.tar.xz, then looks for new ones: all together 20 seconds on two processors, and
-# an hour by the label nightly.
+# Each first replays its inputs in corpus.tar.xz, then looks for new ones: of one day's all together 10 seconds on two
+# processors, and of all an hour by the label nightly.
 
 # They depend on neither the host compiler nor the build type: of the presets, release has them.
 if(NOT XIO_BUILD_FUZZ_TESTS OR NOT XIO_BUILD_PROTOCOL_TESTS OR XIO_SANITIZE)
@@ -45,12 +45,19 @@ set(fuzz_compile_flags ${fuzz_flags} -Wall -Wextra -Wpedantic -Wconversion -Wsha
   -I${PROJECT_SOURCE_DIR}/include -I${XIO_TESTS_DIR} -I${PROJECT_SOURCE_DIR}/bench -I${XIO_VENDORS_DIR})
 
 # Builds tests/fuzz/<name>.cpp into <build>/tests/fuzz/<name>, and registers it as fuzz.<name> and fuzz.<name>.long.
-#   xio_add_fuzzer(<name> [LATER] [MORE source...] [COMMON header] [FLAGS flag...] [OPTIONS option...])
-# LATER: neither built nor run but at night.
+#   xio_add_fuzzer(<name> [LATER | DAY turn] [MORE source...] [COMMON header] [FLAGS flag...] [OPTIONS option...])
+# LATER: neither built nor run but at night. DAY: LATER but on one of three days, 0 to 2.
 # MORE: further sources, relative to the project. COMMON: what all of them include, compiled once. FLAGS: of the compiler. OPTIONS: of
 # libFuzzer.
 function(xio_add_fuzzer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "LATER" "COMMON" "MORE;FLAGS;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LATER" "COMMON;DAY" "MORE;FLAGS;OPTIONS")
+  if(DEFINED arg_DAY)
+    xio_day(day)
+    math(EXPR day "${day} % 3")
+    if(NOT arg_DAY EQUAL day)
+      set(arg_LATER TRUE)
+    endif()
+  endif()
   set(fuzz_names ${fuzz_names} ${name} PARENT_SCOPE)
   set(fuzz_options_${name} ${arg_OPTIONS} PARENT_SCOPE)
   set(fuzz_later_${name} ${arg_LATER} PARENT_SCOPE)
@@ -90,20 +97,20 @@ endfunction()
 # Sequences of calls: inputs are long from the beginning.
 set(sequences -len_control=0 -max_len=400)
 
-xio_add_fuzzer(nvme_pointers)
-xio_add_fuzzer(nvme_commands)
-xio_add_fuzzer(nvme_submit OPTIONS ${sequences})
-xio_add_fuzzer(nvme_completions OPTIONS ${sequences})
-xio_add_fuzzer(rdma_completions OPTIONS ${sequences})
-xio_add_fuzzer(specs OPTIONS -dict=${fuzz_dir}/specs.dict -max_len=200)
-xio_add_fuzzer(records OPTIONS -len_control=0 -max_len=300)
-xio_add_fuzzer(identify OPTIONS -len_control=0 -max_len=300)
-xio_add_fuzzer(fabric_answers OPTIONS -len_control=0 -max_len=300)
+xio_add_fuzzer(nvme_pointers DAY 0)
+xio_add_fuzzer(nvme_commands DAY 1)
+xio_add_fuzzer(nvme_submit DAY 1 OPTIONS ${sequences})
+xio_add_fuzzer(nvme_completions DAY 2 OPTIONS ${sequences})
+xio_add_fuzzer(rdma_completions DAY 0 OPTIONS ${sequences})
+xio_add_fuzzer(specs DAY 2 OPTIONS -dict=${fuzz_dir}/specs.dict -max_len=200)
+xio_add_fuzzer(records DAY 2 OPTIONS -len_control=0 -max_len=300)
+xio_add_fuzzer(identify DAY 1 OPTIONS -len_control=0 -max_len=300)
+xio_add_fuzzer(fabric_answers DAY 2 OPTIONS -len_control=0 -max_len=300)
 
 set(session rdma/session rdma/pulse rdma/role rdma/runner rdma/plan cli/interrupt cli/progress measure/result measure/summary)
 list(TRANSFORM session PREPEND bench/tester/)
 list(TRANSFORM session APPEND .cpp)
-xio_add_fuzzer(exchange MORE ${session} OPTIONS -len_control=0 -max_len=3000)
+xio_add_fuzzer(exchange DAY 1 MORE ${session} OPTIONS -len_control=0 -max_len=3000)
 
 # Most of the time would go into compiling. By day machine.damaged_files damages files of its own.
 set(loaders amdgcn/elf_file amdgcn/message_pack amdgcn/operand_parser amdgcn/program amdgcn/target ptx/arithmetic ptx/bits ptx/decode ptx/floats
