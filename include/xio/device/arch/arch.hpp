@@ -100,9 +100,6 @@ constexpr bool branches_are_cheap = XIO_ARCH_HOST;
 /// Whether code used at several places of a kernel should be called instead of repeated at each.
 constexpr bool calls_save_registers = !XIO_ARCH_HOST;
 
-/// Whether what is marked XIO_RARE becomes part of its caller, which has no register to spare then.
-constexpr bool rare_is_inlined = XIO_ARCH_AMDGCN;
-
 /// Whether observe() takes no longer than load(), and a fence after it much longer: each look of a lane then acquires.
 constexpr bool looks_acquire = XIO_ARCH_NVPTX;
 

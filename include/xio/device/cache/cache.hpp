@@ -53,10 +53,9 @@ class Cache {
   template <class T>
   XIO_DEVICE_INLINE bool get_present(uint64_t page, uint32_t offset, T& value) {
     // Of an absent page a frame of its set is read, in vain: that takes less than a branch.
-    const uint32_t tag = commands_.frames.tag_of(page);
-    const Place place = commands_.frames.look_up(page, tag);
+    const Place place = commands_.frames.look_up(page);
     bool marked;
-    const bool hit = try_read(place, tag, offset, value, marked);
+    const bool hit = try_read(place, commands_.frames.tag_of(page), offset, value, marked);
     if (hit && !marked) commands_.frames.use(place);
     return hit;
   }
@@ -159,13 +158,12 @@ class Cache {
   /// get() with the deadline `until()`, which a hit does not ask for.
   template <class T, class Until>
   XIO_DEVICE_INLINE Status get_within(uint64_t page, uint32_t offset, T& value, Until until) {
-    const uint32_t tag = arch::per_lane(commands_.frames.tag_of(page));
-    const Place place = commands_.frames.look_up(page, tag);
+    const Place place = commands_.frames.look_up(page);
     bool marked;
-    const bool hit = try_read(place, tag, offset, value, marked);
-    if (XIO_LIKELY(!arch::seldom(!(hit & marked)))) return Status::ok;
+    const bool hit = try_read(place, commands_.frames.tag_of(page), offset, value, marked);
+    if (XIO_LIKELY(hit & marked)) return Status::ok;
     if (hit) {
-      if (!marked) commands_.frames.use(place);
+      commands_.frames.use(place);
       return Status::ok;
     }
     const Fetched<T> fetched = fetch<T>(*this, page, offset, until(), place);
@@ -264,6 +262,8 @@ class Cache {
     uint64_t lost = 0;     // ways of the page's set that can never be had, as their last looks have shown
     for (uint32_t round = 0;; ++round) {
       const bool late = is_late(round, until);
+      if (found.word != 0) found.word = commands_.frames.again(found);
+      if (found.word == 0) found = commands_.frames.find(page);
       // Whoever looks settles.
       if (wanted && Word::is_under_way(found.word) && commands_.frames.settle(found))
         found.word = commands_.frames.again(found);
@@ -283,10 +283,8 @@ class Cache {
       Frame awaited = found;
       if (arch::ballot(group, absent) != 0) {
         bool full = false;
-        bool loads = false;
-        const Frame taken = load_absent(group, absent, page, Waits, until, status, loads, full);
-        if (absent) awaited = found = taken;
-        if (loads) waited = taken.word, held = Waits ? taken.number : none;
+        const Frame taken = load_absent(group, absent, page, Waits, until, status, full);
+        if (taken.word != 0) awaited = found = taken, waited = taken.word, held = Waits ? taken.number : none;
         if (absent && (!Waits || !status.is_ok())) wanted = false;
         if (full) {
           // Whoever looks settles what is on its way in the set, one frame a round.
@@ -315,19 +313,17 @@ class Cache {
       if (!wanted && held != none) commands_.frames.unpin(held), held = none;
       if (arch::ballot(group, wanted) == 0) return status;
       arch::pause(round);
-      if (found.word != 0) found.word = commands_.frames.again(found);
     }
   }
 
   /// Takes frames for the absent pages, one for the lanes of each page, and submits what that needs together.
-  /// @param loads whether the calling lane loads its page now
-  /// @param full  whether none of the set was free for it
-  /// @return the frame that holds or awaits the page
+  /// @param full whether none of the set was free for the calling lane's page
+  /// @return the frame that the calling lane loads now
   XIO_DEVICE Frame load_absent(uint64_t group, bool absent, uint64_t page, bool pins, Deadline until, Status& status,
-                               bool& loads, bool& full) {
-    const uint32_t leader = arch::first_lane(arch::match(group, absent ? page : ~uint64_t{0}));
+                               bool& full) {
+    const bool leads = arch::is_first(arch::match(group, absent ? page : ~uint64_t{0})) && absent;
     PageCommand command;
-    detail::Search result = absent && arch::lane() == leader ? detail::Search::locked : detail::Search::present;
+    detail::Search result = leads ? detail::Search::locked : detail::Search::present;
     // A lane that has lost a set to another one tries again at once: their commands share a doorbell.
     for (uint32_t tries = 0; tries < arch::wave_size(); ++tries) {
       const bool again = result == detail::Search::locked;
@@ -340,15 +336,13 @@ class Cache {
     }
     Status refused;
     commands_.submit(group, command, until, refused);
-    loads = command.kind == PageCommand::read;
-    full = result == detail::Search::full;
-    commands_.count(group, &CacheCounts::misses, loads);
+    commands_.count(group, &CacheCounts::misses, command.kind == PageCommand::read);
     commands_.count(group, &CacheCounts::evictions, command.evicts);
-    commands_.count(group, &CacheCounts::stuck, full);
-    if (!refused.is_ok() && loads) status = refused;
-    // The write of a victim is not what the lanes have asked for.
-    const uint64_t word = command.kind == PageCommand::write ? 0 : command.frame.word;
-    return {arch::shuffle(group, command.frame.number, leader), arch::shuffle(group, word, leader)};
+    commands_.count(group, &CacheCounts::stuck, result == detail::Search::full);
+    full = result == detail::Search::full;
+    if (command.kind != PageCommand::read) return {};  // the write of a victim is not what the lane has asked for
+    if (!refused.is_ok()) status = refused;
+    return command.frame;
   }
 
   /// Writes the page of each lane's frame if it is dirty.

@@ -118,9 +118,9 @@ class Frames {
   struct Place {
     uint32_t low, offset;
   };
-  XIO_DEVICE_INLINE Place look_up(uint64_t page, uint32_t tag) const {
+  XIO_DEVICE_INLINE Place look_up(uint64_t page) const {
     const uint32_t at = set_of(page) << (c_.way_shift + 3);
-    Place place = XIO_LIKELY(ways() == 8) ? look_at<8>(at, tag) : look_through(at, tag);
+    Place place = XIO_LIKELY(ways() == 8) ? look_at<8>(at, tag_of(page)) : look_through(at, tag_of(page));
     if (page >= c_.pages) place.low = 0;
     return place;
   }
@@ -129,7 +129,7 @@ class Frames {
     return {place.offset / 8, place.low != 0 ? uint64_t{tag_of(page)} << 32 | place.low : 0};
   }
   /// The frame that holds or awaits the page.
-  XIO_DEVICE_INLINE Frame find(uint64_t page) const { return frame_of(page, look_up(page, tag_of(page))); }
+  XIO_DEVICE_INLINE Frame find(uint64_t page) const { return frame_of(page, look_up(page)); }
   /// A load, after which coherent ones of the scope follow once order() was called.
   template <arch::Scope S, class T>
   XIO_DEVICE_INLINE static T look(const T* from) {
@@ -256,7 +256,6 @@ class Frames {
       more = ++way < ways() && cost > 1;
     }
     Search result = !acts ? Search::locked : present ? Search::present : Search::full;
-    if (present) command.frame = there;
     if (acts && !present) {
       if (yields_to_other(set, tag, cost)) cost = worst;
       const bool evicts = cost >= of_dirty;
@@ -321,15 +320,13 @@ class Frames {
     arch::Halves words[Count];
     arch::look_at_words<scope>(at_offset(c_.words, at), words);
     order<scope>();  // order: words before elements
-    // Two chains of choices, of which one finds nothing: a choice need not wait for the one before.
-    // Of an absent page the first way, whose frame is there in a small cache, too.
-    uint32_t low[2] = {}, way = 0;
+    uint32_t low = 0, way = 0;
     for (uint32_t i = 0; i < Count; ++i) {
       const bool here = words[i].high == tag;
-      low[i % 2] = here ? words[i].low : low[i % 2];
+      low = here ? words[i].low : low;
       way = here ? 8 * i : way;
     }
-    return {low[0] | low[1], at + way};
+    return {low, at + way};
   }
   /// The same of a set that has not eight ways.
   XIO_DEVICE_INLINE Place look_through(uint32_t at, uint32_t tag) const {
