@@ -50,8 +50,8 @@ XIO_DEVICE_INLINE bool is_plain(const QueueHandle& q, const Command& command, [[
   if (!splittable(command) || !knows_size<Pages>(q, command) || (command.cdw12 & 0xffff) != 0) return false;
   if (!has_blocks(q, command.lba(), command.last_block)) return false;
   if constexpr (has_span<Pages>) {
-    // check: inside of the region
     const RegionSpan& span = span_of(pages);
+    // check: inside of the region
     if (!span.reach.is_inside() || span.length != data_bytes(command, q.block_shift)) return false;
   }
   return command.last_block < most_blocks(command, q);
