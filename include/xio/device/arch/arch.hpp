@@ -169,8 +169,8 @@ XIO_DEVICE_INLINE uint32_t reverse_bytes(uint32_t value) { return __builtin_bswa
 /// The word of two halves.
 XIO_HOST_DEVICE constexpr uint64_t join(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low; }
 
-/// Loads words that are on their way together; `from` is a multiple of 16. Coherent loads of the scope follow once
-/// order_loads() was called, which is not needed where looks_acquire.
+/// Loads words that are on their way together. Coherent loads of the scope follow once order_loads() was called, which
+/// is not needed where looks_acquire.
 template <Scope S, uint32_t Count>
 XIO_DEVICE_INLINE void look_at_words(const uint64_t* from, Halves (&words)[Count]) {
   for (uint32_t i = 0; i < Count; ++i) {
