@@ -36,6 +36,7 @@
 /// | `together(lanes)`             | lanes that call by contract: `lanes`, or all lanes of the wave if it is 0      |
 /// | `alike(mask, p)`              | lanes of `mask` that have not ended and pass the same pointer as the caller    |
 /// | `match(mask, v)`              | lanes of `mask`, which are those that call, that pass the same 8 bytes         |
+/// | `leads(mask, v)`              | whether the calling lane is the first of these; on AMD GPUs, of those in a row |
 /// | `converge(mask)`              | the lanes have converged; their earlier stores precede their later ones        |
 /// | `block_barrier()`             | all threads of the block have arrived; their earlier accesses are performed    |
 /// | `store_mmio(reg, v)`          | one store of exactly this width to a device register                           |
@@ -158,6 +159,18 @@ XIO_DEVICE constexpr uint32_t last_lane(uint64_t mask) { return 63 - static_cast
 
 /// Whether the calling lane is the lowest of `mask`.
 XIO_DEVICE bool is_first(uint64_t mask) { return first_lane(mask) == lane(); }
+
+/// Whether the calling lane is the first of those that pass its value: on AMD GPUs of those in a row, as a match() of
+/// many values takes long there. All lanes of `mask` call, and no others.
+#if XIO_ARCH_AMDGCN
+XIO_DEVICE bool leads(uint64_t mask, uint64_t value) {
+  const uint32_t here = lane();
+  const bool same = shuffle(mask, value, here - 1) == value;
+  return !same || (mask << 1 >> here & 1) == 0;
+}
+#else
+XIO_DEVICE bool leads(uint64_t mask, uint64_t value) { return is_first(match(mask, value)); }
+#endif
 
 #if !XIO_ARCH_NVPTX
 /// Whether any lane of `mask` has `predicate`.

@@ -262,8 +262,10 @@ class Cache {
     uint64_t lost = 0;     // ways of the page's set that can never be had, as their last looks have shown
     for (uint32_t round = 0;; ++round) {
       const bool late = is_late(round, until);
-      if (found.word != 0) found.word = commands_.frames.again(found);
-      if (found.word == 0) found = commands_.frames.find(page);
+      if (round != 0) {
+        if (found.word != 0) found.word = commands_.frames.again(found);
+        if (found.word == 0) found = commands_.frames.find(page);
+      }
       // Whoever looks settles.
       if (wanted && Word::is_under_way(found.word) && commands_.frames.settle(found))
         found.word = commands_.frames.again(found);
@@ -321,7 +323,7 @@ class Cache {
   /// @return the frame that the calling lane loads now
   XIO_DEVICE Frame load_absent(uint64_t group, bool absent, uint64_t page, bool pins, Deadline until, Status& status,
                                bool& full) {
-    const bool leads = arch::is_first(arch::match(group, absent ? page : ~uint64_t{0})) && absent;
+    const bool leads = arch::leads(group, absent ? page : ~uint64_t{0}) && absent;
     PageCommand command;
     detail::Search result = leads ? detail::Search::locked : detail::Search::present;
     // A lane that has lost a set to another one tries again at once: their commands share a doorbell.
