@@ -3,12 +3,14 @@ if(NOT XIO_BUILD_PROTOCOL_TESTS)
   return()
 endif()
 # The page cache over in-process controllers: thousands of threads, few frames, every element compared.
-xio_sanitized_sources(sources ADDRESS rules faults power THREAD sweep)
+xio_sanitized_sources(sources ADDRESS rules faults power gpu_memory THREAD sweep)
 # What it counts is the same under a sanitizer.
 if(NOT XIO_SANITIZE)
   list(APPEND sources counts)
 endif()
-xio_add_tests(cache pages LABELS protocol TIMEOUT 300 OPTIMISE -O1 DEFINITIONS XIO_COUNT_OPERATIONS=1 SOURCES ${sources})
+xio_add_tests(cache pages LABELS protocol TIMEOUT 300 OPTIMISE -O1 SOURCES ${sources}
+  DEFINITIONS XIO_COUNT_OPERATIONS=1 XIO_FAKE_GPU="$<TARGET_FILE:fake-gpu-new>" XIO_FAKE_GPU_OLD="$<TARGET_FILE:fake-gpu-old>")
+add_dependencies(cache-pages fake-gpu-new fake-gpu-old)
 if(NOT XIO_SANITIZE)
   xio_add_test(cache/moments LABELS protocol TIMEOUT 300 DEFINITIONS XIO_INTERLEAVE=1)
   xio_register_test(NAME cache.sweep_whole COMMAND cache-pages ${XIO_CATCH2_STRICT} --filenames-as-tags "[#sweep]"

@@ -56,8 +56,11 @@ inline const xio::Duration patience = [] {
 /// The drives hold version 0.
 class Rig {
  public:
-  explicit Rig(const Shape& shape) : shape_(shape) {
+  explicit Rig(const Shape& shape, const xio::host::Executor& executor = {},
+               const xio::emulation::MemorySource& memory = {})
+      : shape_(shape) {
     xio::emulation::NvmeConfig config;
+    config.memory = memory;
     config.mdts = shape.mdts;
     if (shape.stepped) config.execution = xio::emulation::NvmeExecution::stepped;
     const uint64_t page_blocks = shape.page_bytes / 512;
@@ -77,7 +80,7 @@ class Rig {
     options.ways = shape.ways;
     options.queue.depth = shape.depth;
     options.queues_per_drive = shape.queues_per_drive;
-    cache = std::make_unique<xio::host::NvmeCache>(xio::host::make_cache(xio::host::Executor(), all, options));
+    cache = std::make_unique<xio::host::NvmeCache>(xio::host::make_cache(executor, all, options));
     fill(0);
   }
 

@@ -56,12 +56,13 @@ class Executor {
     return reached_ ? static_cast<T*>(reached_->addresses(const_cast<std::remove_const_t<T>*>(cpu))) : cpu;
   }
 
-  /// Makes a controller's memory accessible to kernels, until the last copy of the result is destroyed.
+  /// Makes a controller's memory accessible to kernels, until the last copy of the result is destroyed. Returns memory
+  /// of the GPU (Memory::device) as it is: the GPU accesses it already.
   /// @param buffer  begins at a page boundary, and no other shared memory lies in its pages
   ///
   /// @snippet host.cpp share
   DmaBuffer share(DmaBuffer buffer) const {
-    if (!reached_) return buffer;
+    if (!reached_ || buffer.memory() == Memory::device) return buffer;
     void* const cpu = buffer.data();
     const size_t bytes = buffer.size();
     const uint64_t bus = buffer.bus();
