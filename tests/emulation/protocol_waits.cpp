@@ -318,6 +318,42 @@ TEST_CASE("drain: a completion twice in one look -> broken", "[H14]") {
 }
 
 namespace {
+template <Sharing S>
+void drain_eight(const QueueHandle& handle) {
+  Queue<S, Policy<Notify>> queue(handle);
+  EXPECT(queue.drain() == 8);
+}
+
+/// Eight commands, of which the drive completes the second one twice: of nine completions a look takes eight.
+template <Sharing S>
+void count_twice() {
+  Rig rig(stepped());
+  const NvmeQueue made = rig.queue(8);
+  Queue<S, Policy<Notify>> queue(made.handle());
+  rig.model.faults().duplicate(Match().with_lba(1, 1));
+  Notification told[8] = {};
+  for (uint32_t i = 0; i < 8; ++i) {
+    const auto options = xio::Options().notify(told[i]);
+    REQUIRE(queue.submit(xio::nvme::read(i, 1), ContiguousPages{rig.bus()}, soon(), options).submitted());
+  }
+  rig.model.run();
+  REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(1, 1, 8), drain_eight<S>, made.handle()));
+  CHECK(told[1].done == 2);
+  queue.drain();  // the look at the ninth
+  CHECK(made.handle().state->broken != 0);
+  CHECK(told[7].done == 0);
+  CHECK(queue.wait_count(told[7], 1, soon()) == Status::broken);
+  for (uint32_t i = 0; i < 7; ++i) CHECK(told[i].done == (i == 1 ? 2 : 1));
+}
+}  // namespace
+
+TEST_CASE("drain: a completion twice in one look, notified -> counted twice, and broken at the last one", "[H14]") {
+  count_twice<Sharing::wave>();
+  count_twice<Sharing::block>();
+  count_twice<Sharing::grid>();
+}
+
+namespace {
 
 constexpr uint16_t unrecovered_read = 0x281;
 

@@ -12,6 +12,9 @@ XIO_NAMESPACE_BEGIN
 
 /// Counters in memory that a drain increments as operations end: another kernel, a stream or the CPU can wait for them.
 /// Zeroed by its owner. `done` is incremented last.
+///
+/// A command that a drive completes twice, against the specification, may be counted twice: lanes of a group take both
+/// completions in one look. The queue breaks at the latest with the last completion of those in flight.
 /// @snippet options.cpp Notification
 struct alignas(16) Notification {
   static constexpr uint32_t owned = 0x80000000;      // of `status`: the failures are reported by transfer() alone
