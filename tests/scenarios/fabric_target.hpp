@@ -26,7 +26,7 @@ xio::emulation::RdmaQueueConfig roomy(uint32_t entries = 64) {
   // More than there are responses: entries that were not posted before show one that is read too early.
   config.rq_entries = 4 * entries;
   config.receive_cq_entries = 4 * entries;
-  config.sq_units = 8 * entries;
+  config.sq_units = 8 * entries;  // and than capsules: their places come round often, and this NIC reads none twice
   if (config.cq_entries != 1) config.cq_entries = 16 * entries;
   if (config.side_entries != 0) config.side_entries = config.sq_units;
   return config;

@@ -228,6 +228,10 @@ TEST_CASE("kernels write and read blocks of a target through a ConnectX", "[host
       FabricOnMlx5 queue(controller, {32, 1, threads * bytes});
       CHECK(queue.plan().depth == 31);
       const xio::nvme::QueueHandle handle = queue.handle();
+      const auto& link = *reinterpret_cast<const xio::nvme::FabricLink*>(handle.sq_doorbell);
+      CHECK(device.wire.near.handle().depth == 512);
+      CHECK(link.send.depth == 128);  // a capsule has its place until its SEND has ended
+      CHECK(handle.sq_mask == 127);
       const xio::Region data = queue.data();
       std::atomic<uint32_t> good{0};
       xio::simt::launch(xio::simt::Grid::of_waves(waves, 1, lanes), [&] {
@@ -258,6 +262,26 @@ TEST_CASE("kernels write and read blocks of a target through a ConnectX", "[host
   }
   CHECK(device.manager.disconnected == 2);
   CHECK(device.wire.violations() == "");
+}
+
+TEST_CASE("a send ring is used as far as there are capsules, or refused if these are too few", "[host][rdma]") {
+  xio::nvme::QueueHandle queue{};
+  xio::nvme::FabricLink link{};
+  const auto fit = [&](uint32_t depth, uint32_t capsules, uint32_t sends, uint32_t signal_every, uint32_t units) {
+    queue.depth = depth;
+    queue.sq_mask = capsules - 1;
+    link.send.depth = sends;
+    link.send.signal_every = signal_every;
+    xio::host::detail::fit_sends(link, queue, units);
+    return std::make_pair(link.send.depth, link.send.signal_every);
+  };
+  CHECK(fit(31, 128, 127, 32, 1) == std::make_pair(127u, 32u));
+  CHECK(fit(31, 128, 512, 64, 1) == std::make_pair(128u, 64u));
+  CHECK(fit(31, 64, 512, 64, 1) == std::make_pair(64u, 32u));
+  CHECK(fit(31, 64, 512, 64, 3) == std::make_pair(192u, 32u));
+  CHECK(fit(30, 32, 512, 64, 1) == std::make_pair(32u, 1u));
+  CHECK(contains(error_of([&] { fit(31, 32, 512, 64, 1); }), "31 commands in flight need room for 33 SENDs"));
+  CHECK(contains(error_of([&] { fit(31, 128, 32, 8, 1); }), "there is room for 32. Use fewer entries"));
 }
 
 TEST_CASE("a device that is no ConnectX makes no such queue", "[host][rdma]") {

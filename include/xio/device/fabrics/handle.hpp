@@ -25,6 +25,7 @@ namespace nvme {
 /// | `cq_mask`               | more than the queue's depth: the difference is posted again by one doorbell |
 /// | the receive ring        | `cq_mask`                                                                   |
 /// | the send ring (`depth`) | more than the queue's depth and QueuePairHandle::signal_every together      |
+/// | the ring of capsules    | the send ring: verbs forbid to overwrite one before its SEND has ended      |
 struct FabricLink {
   rdma::QueuePairHandle send;        ///< nothing else is posted there, from its first entry on
   rdma::ReceiveQueueHandle receive;  ///< its slots are not used

@@ -60,7 +60,8 @@ inline std::vector<uint32_t> listed_namespaces(const IdentifyPage& page) {
   return list;
 }
 
-/// Sizes of a queue for kernels. The rings are ours: the target only knows how many commands are in flight.
+/// Sizes of a queue for kernels. The rings are ours: the target only knows how many commands are in flight. Capsules
+/// have some more room than nvme::FabricLink demands, so that completions of SENDs are few.
 inline QueuePlan plan_fabric_queue(uint32_t entries, const ControllerInfo& info, const NamespaceInfo& names) {
   constexpr uint32_t largest_ring = 65536;
   QueueOptions wanted;
@@ -72,6 +73,7 @@ inline QueuePlan plan_fabric_queue(uint32_t entries, const ControllerInfo& info,
   limits.commands = info.limits;
   QueuePlan plan = plan_queue(wanted, limits);
   plan.list_bytes = 0;  // each command has one descriptor
+  plan.sq_entries = std::max(4 * plan.sq_entries, 64u);
   return plan;
 }
 

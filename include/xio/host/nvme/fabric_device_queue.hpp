@@ -40,6 +40,20 @@ struct FabricQueueOptions {
 
 namespace detail {
 
+/// Lets no more SENDs be in flight than there is room for capsules, of a link and a queue that are filled otherwise.
+/// Throws Error if that leaves less than nvme::FabricLink demands.
+/// @param units of a SEND
+inline void fit_sends(nvme::FabricLink& link, const nvme::QueueHandle& queue, uint32_t units) {
+  rdma::QueuePairHandle& send = link.send;
+  send.depth = std::min(send.depth, (queue.sq_mask + 1) * units);
+  const auto fits = [&] { return send.depth / units > queue.depth + send.signal_every; };
+  while (!fits() && send.signal_every > 1) send.signal_every /= 2;
+  if (!fits())
+    throw Error("fabrics: " + std::to_string(queue.depth) + " commands in flight need room for " +
+                std::to_string(queue.depth + 2) + " SENDs in the send ring and as many capsules; there is room for " +
+                std::to_string(send.depth / units) + ". Use fewer entries (FabricQueueOptions::entries)");
+}
+
 /// What a FabricQueueOf consists of. Handles point into it.
 template <class Endpoint>
 class FabricQueueParts {
@@ -112,10 +126,9 @@ class FabricQueueParts {
     return names;
   }
 
-  /// Room as nvme::FabricLink demands, and some more, so that completions of SENDs are few.
   static QueuePairOptions sizes(const QueuePlan& plan) {
     QueuePairOptions options;
-    options.send_entries = std::max(4 * plan.sq_entries, 64u) - 1;
+    options.send_entries = plan.sq_entries - 1;
     options.receive_entries = plan.cq_entries - 1;
     options.access = detail::target_access;
     return options;
@@ -146,6 +159,7 @@ class FabricQueueParts {
     handle_.qid = connection_.qid();
     handle_.abi = XIO_ABI_NUMBER;
     handle_.handle_bytes = sizeof(nvme::QueueHandle);
+    fit_sends(link_, handle_, rdma::SendRow<Vendor, Sharing::thread, Policy<>, sizeof(nvme::Sqe)>::units);
     point_to(handle_, link_);
   }
 
