@@ -2,6 +2,7 @@
 """What the tests of the engine of fio share: runs of fio, and checks of what it reports."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,15 +58,9 @@ class Fio:
                 text = file.read()
         except FileNotFoundError:
             return found
-        # Messages come before, and with --status-interval several reports follow each other.
-        at = text.find("\n{\n") + 1 if not text.startswith("{") else 0
+        # Messages come before and between them: with --status-interval several reports follow each other.
         decoder = json.JSONDecoder()
-        self.documents = []
-        while at < len(text) and text[at] == "{":
-            document, at = decoder.raw_decode(text, at)
-            self.documents.append(document)
-            while at < len(text) and text[at].isspace():
-                at += 1
+        self.documents = [decoder.raw_decode(text, begin.start())[0] for begin in re.finditer(r"^\{$", text, re.MULTILINE)]
         if self.documents:
             for job in self.documents[-1]["jobs"]:
                 found.setdefault(job["jobname"], []).append(job)
