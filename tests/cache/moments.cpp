@@ -19,8 +19,9 @@ namespace {
 using Word = xio::detail::CacheWord;
 using xio::KeptResult;
 
-Shape one_set() {
+Shape one_set(uint32_t drives = 1) {
   Shape shape;
+  shape.drives = drives;
   shape.frames = 4;
   return shape;
 }
@@ -64,9 +65,7 @@ TEST_CASE("A frame that others load anew while a lane looks at its error tells n
 }
 
 TEST_CASE("A frame's next command on a drive that is lost does not end who waited for the one before") {
-  Shape shape = one_set();
-  shape.drives = 2;
-  Rig rig(shape);
+  Rig rig(one_set(2));
   const CacheHandle handle = rig.cache->handle();
   xio::Cache<> cache(handle, 0);
   uint64_t value = 0;
@@ -93,9 +92,7 @@ TEST_CASE("A frame's next command on a drive that is lost does not end who waite
 }
 
 TEST_CASE("Loads of a lost drive keep a page from all frames of its set once their waves have left them") {
-  Shape shape = one_set();
-  shape.drives = 2;
-  Rig rig(shape);
+  Rig rig(one_set(2));
   const CacheHandle handle = rig.cache->handle();
   rig.break_queue(1);
   for (uint64_t i = 0; i < 4; ++i) {  // pages 1, 3, 5 and 7
