@@ -15,65 +15,38 @@
 #include <machine/core/load.hpp>
 #include <scenarios/arena.hpp>
 
-#include "cache/kernels.hpp"
-
-#include <xio/host/emulation/nvme/controller.hpp>
-#include <xio/host/nvme/cache.hpp>
+#include "cache/drives.hpp"
 
 using namespace cache_tests;
 using machine::MemoryKind;
 
 namespace {
 
-struct Shape {
-  uint32_t frames, ways, page_bytes, drives, pages, depth;
-};
-
 /// What a kernel and the drives share, at the same addresses in every run.
 class Rig {
  public:
-  Rig(machine::Gpu& gpu, const Shape& shape, MemoryKind kind) : gpu_(gpu), shape_(shape) {
-    xio::emulation::NvmeConfig config;
-    config.execution = xio::emulation::NvmeExecution::stepped;
-    config.memory = arena_.source(kind, "memory of the drives");
-    config.namespaces[0].blocks = uint64_t{shape.pages / shape.drives} * (shape.page_bytes / 512);
-    std::vector<xio::host::NvmeController*> all;
-    for (uint32_t i = 0; i < shape.drives; ++i) {
-      auto model = std::make_unique<xio::emulation::NvmeController>(config);
-      models_.push_back(model.get());
-      controllers_.push_back(std::make_unique<xio::host::NvmeController>(std::move(model)));
-      all.push_back(controllers_.back().get());
-    }
-    xio::host::CacheOptions options;
-    options.page_bytes = shape.page_bytes;
-    options.bytes = size_t{shape.frames} * shape.page_bytes;
-    options.ways = shape.ways;
-    options.queue.depth = shape.depth;
-    cache_ = std::make_unique<xio::host::NvmeCache>(xio::host::make_cache(xio::host::Executor(), all, options));
+  Rig(machine::Gpu& gpu, Shape shape, MemoryKind kind) : gpu_(gpu) {
+    shape.stepped = true;
+    drives_ = std::make_unique<Drives>(shape, arena_.source(kind, "memory of the drives"), xio::host::Executor());
     result_ = arena_.make<Result>(1, MemoryKind::local, "result");
-    std::vector<uint64_t> page(shape.page_bytes / 8);
-    for (uint64_t n = 0; n < shape.pages; ++n) {
-      for (size_t k = 0; k < page.size(); ++k) page[k] = content(n * page.size() + k, 0);
-      models_[n % shape.drives]->write_blocks(1, n / shape.drives * (shape.page_bytes / 512), shape.page_bytes / 512,
-                                              page.data());
-    }
     arena_.map(gpu.memory);
-    const CacheHandle handle = cache_->handle();
+    const xio::host::NvmeCache& cache = *drives_->cache;
+    const CacheHandle handle = cache.handle();
     gpu.memory.add(handle.ends,
                    static_cast<size_t>(reinterpret_cast<char*>(handle.sets + (4u << handle.set_shift)) -
                                        reinterpret_cast<char*>(handle.ends)),
                    MemoryKind::local, "words of the cache");
-    gpu.memory.add(handle.drives.queues, cache_->drives().queues().size() * sizeof *handle.drives.queues,
+    gpu.memory.add(handle.drives.queues, cache.drives().queues().size() * sizeof *handle.drives.queues,
                    MemoryKind::local, "handles of the queues");
     gpu.memory.add(handle.memory.bases, shape.drives * sizeof *handle.memory.bases, MemoryKind::local,
                    "bus addresses of the frames");
-    for (const auto& queue : cache_->drives().queues()) {
+    for (const auto& queue : cache.drives().queues()) {
       gpu.memory.add(queue.handle().sq_doorbell, 4, MemoryKind::registers, "SQ doorbell");
       gpu.memory.add(queue.handle().cq_doorbell, 4, MemoryKind::registers, "CQ doorbell");
     }
     gpu.step_devices = [this](machine::Random& random) {
       size_t done = 0;
-      for (auto* const model : models_) done += model->step(random.one_in(2) ? 1 + random.below(3) : ~0u);
+      for (auto* const model : drives_->models) done += model->step(random.one_in(2) ? 1 + random.below(3) : ~0u);
       return done != 0;
     };
   }
@@ -82,14 +55,14 @@ class Rig {
     gpu_.memory.clear();
   }
 
-  uint64_t elements() const { return cache_->elements(8); }
+  uint64_t elements() const { return drives_->elements(); }
   Result run(const char* kernel, uint64_t seed, uint32_t blocks, uint32_t threads, Work work, uint32_t steps,
              uint64_t version) {
     struct {
       CacheHandle cache;
       Job job;
       Result* result;
-    } arguments{cache_->handle(), {elements(), version, steps, work, {gpu_.patience_ns()}}, result_};
+    } arguments{drives_->cache->handle(), {elements(), version, steps, work, {gpu_.patience_ns()}}, result_};
     *result_ = {};
     machine::Launch launch;
     launch.grid.x = blocks;
@@ -100,26 +73,13 @@ class Rig {
     gpu_.run(kernel, launch);
     return *result_;
   }
-  /// Elements of the drives that are not of the version.
-  uint64_t differing(uint64_t version) {
-    std::vector<uint64_t> page(shape_.page_bytes / 8);
-    uint64_t count = 0;
-    for (uint64_t n = 0; n < shape_.pages; ++n) {
-      models_[n % shape_.drives]->read_blocks(1, n / shape_.drives * (shape_.page_bytes / 512), shape_.page_bytes / 512,
-                                              page.data());
-      for (size_t k = 0; k < page.size(); ++k) count += page[k] != content(n * page.size() + k, version);
-    }
-    return count;
-  }
-  xio::CacheCounts counts() const { return cache_->counts(); }
+  uint64_t differing(uint64_t version) { return drives_->differing(version); }
+  xio::CacheCounts counts() const { return drives_->cache->counts(); }
 
  private:
   machine::Gpu& gpu_;
-  Shape shape_;
   scenarios::Arena arena_;
-  std::vector<xio::emulation::NvmeController*> models_;
-  std::vector<std::unique_ptr<xio::host::NvmeController>> controllers_;
-  std::unique_ptr<xio::host::NvmeCache> cache_;
+  std::unique_ptr<Drives> drives_;
   Result* result_ = nullptr;
 };
 
