@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 #include <xio/host/rdma/resources.hpp>
@@ -35,28 +34,7 @@ struct Device {
   Device() {
     told = {};
     ended = 0;
-    context_.device = &device_;
     Ibverbs& verbs = fake_verbs::table_of<Ibverbs>("libibverbs.so.1", "xio_fake_ibverbs");
-    static Device* self;
-    self = this;
-    verbs.get_device_list = [](int* count) {
-      *count = 1;
-      return self->list_;
-    };
-    verbs.get_device_name = [](ibv_device*) { return "fake0"; };
-    verbs.open_device = [](ibv_device*) { return &self->context_; };
-    verbs.query_port = [](ibv_context*, uint8_t, ibv_port_attr* port) {
-      port->state = IBV_PORT_ACTIVE;
-      return 0;
-    };
-    verbs.query_gid_table = [](ibv_context*, void* entries, size_t) -> ssize_t {
-      ibv_gid_entry entry{};
-      entry.port_num = 1;
-      entry.gid.raw[0] = 0xfe;
-      std::memcpy(entries, &entry, sizeof entry);
-      return 1;
-    };
-    verbs.alloc_pd = [](ibv_context*) { return &self->pd_; };
     verbs.reg_dmabuf_mr = [](ibv_pd*, uint64_t offset, size_t bytes, uint64_t iova, int fd, int access) -> ibv_mr* {
       const int error = told.error;
       told = {offset, bytes, iova, fd, access, error};
@@ -76,10 +54,8 @@ struct Device {
   }
 
  private:
-  ibv_device device_{};
-  ibv_context context_{};
-  ibv_pd pd_{};
-  ibv_device* list_[2] = {&device_, nullptr};
+  fake_verbs::Queue queue_;
+  fake_verbs::OnlyDevice device_{queue_.context};
 };
 
 DmaBufExport exported() {

@@ -119,11 +119,11 @@ class FabricDevice {
         admin(context()),
         target(wire.fabric, wire.far, wire.far_local(), target_blocks),
         manager(table_of<Rdmacm>("librdmacm.so.1", "xio_fake_rdmacm")),
-        view_(wire.near_queue, wire.near) {
+        view_(wire.near_queue, wire.near),
+        device_(context(), &wire.fabric) {
     current = this;
     manager = {&context(), &accept_, sizeof accept_, 0};
     wire.near_queue.now.qp_state = IBV_QPS_RESET;
-    pd_.context = &context();
     context().ops.post_recv = [](ibv_qp*, ibv_recv_wr* request, ibv_recv_wr**) {
       current->admin.receive(*request);
       return 0;
@@ -134,37 +134,12 @@ class FabricDevice {
     };
     context().ops.poll_cq = [](ibv_cq*, int, ibv_wc* completion) { return current->admin.poll(*completion); };
     Ibverbs& verbs = table_of<Ibverbs>("libibverbs.so.1", "xio_fake_ibverbs");
-    verbs.get_device_list = [](int* count) {
-      *count = 1;
-      return current->list_;
-    };
-    verbs.open_device = [](ibv_device*) { return &current->context(); };
-    verbs.query_port = [](ibv_context*, uint8_t, ibv_port_attr* port) {
-      port->state = IBV_PORT_ACTIVE;
-      return 0;
-    };
-    verbs.query_gid_table = [](ibv_context*, void* entries, size_t) -> ssize_t {
-      ibv_gid_entry entry{};
-      entry.port_num = 1;
-      entry.gid_type = IBV_GID_TYPE_ROCE_V2;
-      entry.gid.raw[0] = 0xfd;
-      std::memcpy(entries, &entry, sizeof entry);
-      return 1;
-    };
-    verbs.alloc_pd = [](ibv_context*) { return &current->pd_; };
     verbs.create_cq = [](ibv_context*, int) {
       ibv_cq* const all[] = {&current->admin.cq, &current->wire.near_queue.send_cq,
                              &current->wire.near_queue.receive_cq};
       return all[current->made_cqs_++ % 3];
     };
     verbs.create_qp = [](ibv_pd*, ibv_qp_init_attr*) { return &current->admin.qp; };
-    verbs.reg_mr = [](ibv_pd*, void* data, size_t bytes) {
-      ibv_mr& mr = current->regions_.emplace_back();
-      mr.addr = data;
-      mr.length = bytes;
-      mr.lkey = mr.rkey = current->wire.fabric.keys().add(data, bytes);
-      return &mr;
-    };
     verbs.modify_qp = [](ibv_qp* qp, ibv_qp_attr* to, int) {
       if (qp == &current->wire.near_queue.qp) current->wire.near_queue.now.qp_state = to->qp_state;
       return 0;
@@ -197,10 +172,8 @@ class FabricDevice {
 
   static FabricDevice* current;
   Mlx5View view_;
+  OnlyDevice device_;
   xio::nvme::fabrics::RdmaAccept accept_{};
-  ibv_pd pd_{};
-  std::deque<ibv_mr> regions_;
-  ibv_device* list_[2] = {&wire.near_queue.device, nullptr};
   size_t made_cqs_ = 0;
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -6,7 +6,6 @@
 
 #include <xio/host/rdma/mlx5_endpoint.hpp>
 
-#include <cstring>
 #include <deque>
 #include <string>
 #include <vector>
@@ -34,41 +33,11 @@ class LoopedDevice {
     sides_.emplace_back(wire.far_queue, wire.far);
     current = this;
     for (Side& side : sides_) side.queue->now.qp_state = IBV_QPS_RESET;
-    pd_.context = &context();
     Ibverbs& verbs = table_of<Ibverbs>("libibverbs.so.1", "xio_fake_ibverbs");
-    verbs.get_device_list = [](int* count) {
-      *count = 1;
-      return current->list_;
-    };
-    verbs.open_device = [](ibv_device*) { return &current->context(); };
-    verbs.query_port = [](ibv_context*, uint8_t, ibv_port_attr* port) {
-      port->state = IBV_PORT_ACTIVE;
-      port->active_mtu = IBV_MTU_1024;
-      port->link_layer = IBV_LINK_LAYER_ETHERNET;
-      return 0;
-    };
-    verbs.query_gid_table = [](ibv_context*, void* entries, size_t) -> ssize_t {
-      ibv_gid_entry entry{};
-      entry.port_num = 1;
-      entry.gid_type = IBV_GID_TYPE_ROCE_V2;
-      entry.gid.raw[10] = entry.gid.raw[11] = 0xff;  // 10.0.0.1
-      entry.gid.raw[12] = 10;
-      entry.gid.raw[15] = 1;
-      std::memcpy(entries, &entry, sizeof entry);
-      return 1;
-    };
-    verbs.alloc_pd = [](ibv_context*) { return &current->pd_; };
     verbs.create_cq = [](ibv_context*, int entries) {
       current->events.push_back("cq " + std::to_string(entries));
       Queue& queue = *current->sides_[current->made_].queue;
       return current->made_cqs_++ % 2 == 0 ? &queue.send_cq : &queue.receive_cq;
-    };
-    verbs.reg_mr = [](ibv_pd*, void* data, size_t bytes) {
-      ibv_mr& mr = current->mr_;
-      mr.addr = data;
-      mr.length = bytes;
-      mr.lkey = mr.rkey = current->wire.fabric.keys().add(data, bytes);
-      return &mr;
     };
     verbs.create_qp = nullptr;  // would store small messages in completions
     verbs.modify_qp = [](ibv_qp* qp, ibv_qp_attr* to, int) { return current->modify(qp, *to); };
@@ -102,8 +71,6 @@ class LoopedDevice {
     Mlx5View view;
   };
 
-  ibv_context& context() { return wire.near_queue.context; }
-
   ibv_qp* create(const ibv_qp_init_attr_ex& wanted, const mlx5dv_qp_init_attr& how) {
     if (create_error != 0) {
       errno = create_error;
@@ -111,7 +78,8 @@ class LoopedDevice {
     }
     const bool to_memory = (how.comp_mask & MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS) != 0 &&
                            how.create_flags == MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
-    const bool complete = wanted.qp_type == IBV_QPT_RC && wanted.comp_mask == IBV_QP_INIT_ATTR_PD && wanted.pd == &pd_;
+    const bool complete =
+        wanted.qp_type == IBV_QPT_RC && wanted.comp_mask == IBV_QP_INIT_ATTR_PD && wanted.pd == &device_.pd;
     Side& side = sides_[made_++];
     side.queue->now.cap = wanted.cap;
     side.queue->made.sq_sig_all = wanted.sq_sig_all;
@@ -129,10 +97,8 @@ class LoopedDevice {
   }
 
   static LoopedDevice* current;
+  OnlyDevice device_{wire.near_queue.context, &wire.fabric};
   std::deque<Side> sides_;
-  ibv_pd pd_{};
-  ibv_mr mr_{};
-  ibv_device* list_[2] = {&wire.near_queue.device, nullptr};
   size_t made_ = 0;
   size_t made_cqs_ = 0;
 };

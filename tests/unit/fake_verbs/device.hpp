@@ -8,6 +8,8 @@
 #include <infiniband/verbs.h>
 
 #include <cerrno>
+#include <cstring>
+#include <deque>
 #include <string>
 
 #include <xio/device/rdma/queue_pair.hpp>
@@ -75,6 +77,57 @@ struct Queue {
   ibv_qp_attr now{};
   ibv_qp_init_attr made{};
   int query_error = 0;
+};
+
+/// The only device that verbs know: with one port, whose address is 10.0.0.1, and memory regions of an emulated NIC's.
+class OnlyDevice {
+ public:
+  explicit OnlyDevice(ibv_context& context, xio::emulation::RdmaFabric* fabric = nullptr)
+      : fabric_(fabric), list_{context.device, nullptr} {
+    pd.context = &context;
+    static OnlyDevice* self;
+    self = this;
+    Ibverbs& verbs = table_of<Ibverbs>("libibverbs.so.1", "xio_fake_ibverbs");
+    verbs.get_device_list = [](int* count) {
+      *count = 1;
+      return self->list_;
+    };
+    verbs.get_device_name = [](ibv_device*) { return "fake0"; };
+    verbs.open_device = [](ibv_device*) { return self->pd.context; };
+    verbs.query_port = [](ibv_context*, uint8_t, ibv_port_attr* port) {
+      port->state = IBV_PORT_ACTIVE;
+      port->active_mtu = IBV_MTU_1024;
+      port->link_layer = IBV_LINK_LAYER_ETHERNET;
+      return 0;
+    };
+    verbs.query_gid_table = [](ibv_context*, void* entries, size_t) -> ssize_t {
+      ibv_gid_entry entry{};
+      entry.port_num = 1;
+      entry.gid_type = IBV_GID_TYPE_ROCE_V2;
+      entry.gid.raw[10] = entry.gid.raw[11] = 0xff;
+      entry.gid.raw[12] = 10;
+      entry.gid.raw[15] = 1;
+      std::memcpy(entries, &entry, sizeof entry);
+      return 1;
+    };
+    verbs.alloc_pd = [](ibv_context*) { return &self->pd; };
+    verbs.reg_mr = [](ibv_pd*, void* data, size_t bytes) {
+      ibv_mr& mr = self->regions_.emplace_back();
+      mr.addr = data;
+      mr.length = bytes;
+      mr.lkey = mr.rkey = self->fabric_->keys().add(data, bytes);
+      return &mr;
+    };
+  }
+  OnlyDevice(const OnlyDevice&) = delete;
+  OnlyDevice& operator=(const OnlyDevice&) = delete;
+
+  ibv_pd pd{};
+
+ private:
+  xio::emulation::RdmaFabric* fabric_;
+  ibv_device* list_[2];
+  std::deque<ibv_mr> regions_;
 };
 
 /// Two emulated NICs' queue pairs, connected, each with registered memory, and what verbs show of them.
