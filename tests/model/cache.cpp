@@ -212,8 +212,7 @@ class PutAndGet : public QueueProgramWith<CacheMemory> {
 
 /// So many states that a minute is enough at night, too.
 void run(const char* what, const Shape& shape) {
-  std::printf("%-56s", what);
-  std::fflush(stdout);
+  say(what);
   explore_with<PutAndGet>(at_night() ? Limits{1000000, 25000} : Limits{60000, 1500}, shape);
 }
 

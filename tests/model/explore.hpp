@@ -13,6 +13,12 @@
 
 namespace model {
 
+/// Begins the line of an exploration.
+inline void say(const char* what) {
+  std::printf("%-56s", what);
+  std::fflush(stdout);
+}
+
 template <class P, class... Arguments>
 Result explore_with(const Limits& limits, Arguments... arguments) {
   Explorer explorer;

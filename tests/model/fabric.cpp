@@ -86,10 +86,6 @@ class Reads : public FabricProgram<Kit> {
   const Shape shape_;
 };
 
-void say(const char* what) {
-  std::printf("%-40s", what);
-  std::fflush(stdout);
-}
 /// So many states that a minute is enough at night, too.
 template <class P>
 void run(const char* what, const Shape& shape) {

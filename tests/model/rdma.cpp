@@ -173,10 +173,6 @@ class Wraps : public RdmaProgram<Kit> {
   }
 };
 
-void say(const char* what) {
-  std::printf("%-40s", what);
-  std::fflush(stdout);
-}
 template <class P>
 void run(const char* what, const Shape& shape) {
   say(what);

@@ -146,8 +146,7 @@ class Requests : public Program {
 
 template <class Format>
 void run(const char* what, const Shape& shape) {
-  std::printf("%-56s", what);
-  std::fflush(stdout);
+  say(what);
   explore_all<Requests<Format>>(shape);
 }
 

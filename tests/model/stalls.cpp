@@ -192,10 +192,6 @@ class Stalls : public QueueProgram {
   xio::nvme::Piece pieces_[4];
 };
 
-void say(const char* what) {
-  std::printf("%-56s", what);
-  std::fflush(stdout);
-}
 template <class P>
 void run(const char* what, Shape shape) {
   say(what);
