@@ -13,7 +13,7 @@ file(STRINGS ${XIO_FIO_HEADERS}/made-of fio_version REGEX "^fio-")
 string(REGEX REPLACE " .*" "" fio_version "${fio_version}")
 
 # fio's headers do without our warnings.
-add_library(xio-fio-engine OBJECT ${XIO_BENCH_DIR}/fio/engine.c ${XIO_BENCH_DIR}/fio/zoned.c)
+add_library(xio-fio-engine OBJECT EXCLUDE_FROM_ALL ${XIO_BENCH_DIR}/fio/engine.c ${XIO_BENCH_DIR}/fio/zoned.c)
 target_compile_options(xio-fio-engine PRIVATE -std=gnu11 -O2 -Wall -include ${XIO_FIO_HEADERS}/config-host.h)
 target_include_directories(xio-fio-engine SYSTEM PRIVATE ${XIO_FIO_HEADERS})
 target_include_directories(xio-fio-engine PRIVATE ${XIO_BENCH_DIR})

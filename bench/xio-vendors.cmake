@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # What is counted and what is timed are the same templates, compiled with counters and without: as two versions of the
 # library in one program.
-add_library(xio-vendors-counts OBJECT ${XIO_BENCH_DIR}/vendors/counts.cpp)
+add_library(xio-vendors-counts OBJECT EXCLUDE_FROM_ALL ${XIO_BENCH_DIR}/vendors/counts.cpp)
 target_compile_definitions(xio-vendors-counts PRIVATE XIO_COUNT_OPERATIONS=1 XIO_ABI=counted)
 target_compile_options(xio-vendors-counts PRIVATE -O0)
-add_library(xio-vendors-times OBJECT ${XIO_BENCH_DIR}/vendors/times.cpp)
+add_library(xio-vendors-times OBJECT EXCLUDE_FROM_ALL ${XIO_BENCH_DIR}/vendors/times.cpp)
 target_compile_definitions(xio-vendors-times PRIVATE XIO_ABI=timed)
 target_compile_options(xio-vendors-times PRIVATE -O3)
 foreach(part xio-vendors-counts xio-vendors-times)

@@ -48,14 +48,20 @@ endif()
 
 # Registers a program, or any command, with ctest: 77 means "cannot run here".
 #   xio_register_test(NAME group.name COMMAND command [arg...] [LABELS label...] [TIMEOUT seconds]
-#                     [ENVIRONMENT NAME=value...] [LOCK name] [WILL_FAIL] [SERIAL])
+#                     [ENVIRONMENT NAME=value...] [NEEDS target...] [LOCK name] [WILL_FAIL] [SERIAL])
+# NEEDS: what must be built beside the targets that the command names (tests/turns.cmake).
 # LOCK: no other test with this lock runs beside it. SERIAL: none at all does.
 # LABELS timing: on a machine that does other things it may need a second try, which scripts/test gives it; see xio_limit_timing().
 function(xio_register_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "WILL_FAIL;SERIAL" "NAME;TIMEOUT;LOCK" "COMMAND;LABELS;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "WILL_FAIL;SERIAL" "NAME;TIMEOUT;LOCK" "COMMAND;LABELS;ENVIRONMENT;NEEDS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
+  list(GET arg_COMMAND 0 program)
+  set(named ${arg_COMMAND})
+  list(FILTER named INCLUDE REGEX "^[$]<TARGET_[A-Z]+:[^>]+>$")
+  list(TRANSFORM named REPLACE ".*:(.+)>" "\\1")
+  xio_note_turn(${arg_NAME} arg_LABELS ${program} ${named} ${arg_NEEDS})
   # What orders the waves here runs in another process, which the sanitizer does not see.
   if("qemu" IN_LIST arg_LABELS)
     list(APPEND arg_ENVIRONMENT "TSAN_OPTIONS=${xio_tsan_options}:suppressions=${PROJECT_SOURCE_DIR}/tests/qemu/tsan.supp")
@@ -98,3 +104,10 @@ function(xio_include_lists pattern)
     endblock()
   endforeach()
 endfunction()
+
+if(XIO_BUILD_TESTS)
+  include(${PROJECT_SOURCE_DIR}/tests/turns.cmake)
+else()
+  function(xio_note_turn)
+  endfunction()
+endif()

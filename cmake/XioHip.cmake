@@ -99,12 +99,12 @@ endfunction()
 
 # Registers a command that needs a tool; where the tool is missing, a test that says so and counts as skipped.
 function(xio_register_tool_test missing)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;TIMEOUT" "COMMAND;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;TIMEOUT" "COMMAND;LABELS;NEEDS")
   if(missing)
     set(arg_COMMAND ${PROJECT_SOURCE_DIR}/tests/unavailable.sh "${missing}")
   endif()
   # These tests do not depend on the host compiler or the build type: one configuration runs them ("once").
-  xio_register_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND} LABELS ${arg_LABELS} once TIMEOUT ${arg_TIMEOUT})
+  xio_register_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND} LABELS ${arg_LABELS} once TIMEOUT ${arg_TIMEOUT} NEEDS ${arg_NEEDS})
 endfunction()
 
 # Prefixes that FileCheck reads for a target: its own, its family's, its wave size and CHECK.

@@ -22,4 +22,8 @@ add_custom_command(OUTPUT ${pages}.stamp
     ${PROJECT_SOURCE_DIR}/docs/xio-tester.md ${PROJECT_SOURCE_DIR}/docs/xio-vendors.md
   COMMENT "Pages of the manual" VERBATIM)
 add_custom_target(manual ALL DEPENDS ${pages}.stamp)
+get_target_property(later xio-vendors EXCLUDE_FROM_ALL)
+if(later)
+  xio_build_later(manual)
+endif()
 install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools OPTIONAL FILES_MATCHING PATTERN "*.1")

@@ -134,14 +134,14 @@ configure_demo() {
   configure release "$log" "${options[@]}" || configure release "$log" "${options[0]}" -DXIO_BUILD_TESTS=OFF -DXIO_BUILD_EXAMPLES=OFF
 }
 
-# configure_tests PRESET LOG PROTOCOL GOLDEN [KERNELS [SANITIZED [UNITY [CXX]]]]: everything; PROTOCOL, GOLDEN and SANITIZED: ON or OFF, whether
+# configure_tests PRESET LOG PROTOCOL GOLDEN [KERNELS [SANITIZED [UNITY [CXX [TURN]]]]]: everything; PROTOCOL, GOLDEN and SANITIZED: ON or OFF, whether
 # the tests of that name too; KERNELS: see XIO_TESTER_KERNELS; UNITY: OFF compiles each source by itself. What tests of the preset release
-# compile by themselves is compiled by g++, as most users do; CXX, for this preset: another compiler than release_compiler's.
+# compile by themselves is compiled by g++, as most users do; CXX, for this preset: another compiler than release_compiler's; TURN: see XIO_BUILD_IN_TURN.
 configure_tests() {
   local compilers=()
   if [ "$1" = release ]; then compilers=("-DCMAKE_CXX_COMPILER=${8:-$(release_compiler)}" -DXIO_TESTS_CXX=g++); fi
   configure "$1" "$2" ${compilers[@]+"${compilers[@]}"} -DXIO_TESTER_KERNELS="${5:-ON}" -DXIO_BUILD_PROTOCOL_TESTS="$3" -DXIO_BUILD_GOLDEN_TESTS="$4" \
-    -DXIO_BUILD_SANITIZED_TESTS="${6:-ON}" ${7:+-DXIO_UNITY="$7"}
+    -DXIO_BUILD_SANITIZED_TESTS="${6:-ON}" -DXIO_BUILD_IN_TURN="${9:-OFF}" ${7:+-DXIO_UNITY="$7"}
 }
 
 # retry_timing DIRECTORY: runs those tests once more, one at a time, that are labelled timing and failed when ctest ran last in a

@@ -79,10 +79,10 @@ foreach(gpu IN LISTS XIO_BITCODE_TARGETS)
       COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target abi-kernels-${gpu})
     set_tests_properties(abi.build.${gpu} PROPERTIES FIXTURES_SETUP abi-kernels-${gpu})
   endif()
-  xio_register_test(NAME abi.run.${gpu} LABELS machine ${labels} COMMAND abi-run ${kernels})
+  xio_register_test(NAME abi.run.${gpu} LABELS machine ${labels} COMMAND abi-run ${kernels} NEEDS abi-kernels-${gpu} bitcode-${gpu})
   xio_register_tool_test("${missing}" NAME abi.names.${gpu} LABELS ${labels}
     COMMAND ${dir}/names.py ${bitcode} ${PROJECT_SOURCE_DIR}/include/xio/device/abi/xio_device.h ${XIO_LLVM_NM}
-      ${XIO_BITCODE_CLANG} -I${PROJECT_SOURCE_DIR}/include)
+      ${XIO_BITCODE_CLANG} -I${PROJECT_SOURCE_DIR}/include NEEDS bitcode-${gpu})
   # The model knows the 16-bit registers of newer compilers' code for RDNA not yet.
   set(run $<TARGET_FILE:abi-run>)
   if(gpu MATCHES "^gfx1")
@@ -96,7 +96,7 @@ foreach(gpu IN LISTS XIO_BITCODE_TARGETS)
   if(gpu STREQUAL gfx942)
     xio_register_tool_test("${missing}" NAME abi.sizes.${gpu} LABELS ${labels}
       COMMAND ${dir}/sizes.py ${binary_dir}/sizes ${XIO_LLVM_LINK} ${XIO_LLVM_OPT} ${XIO_LLVM_LLC} ${gpu} ${bitcode}
-        96 10 110 ${compiler})
+        96 10 110 ${compiler} NEEDS bitcode-${gpu})
   else()
     set_tests_properties(${tests} PROPERTIES FIXTURES_REQUIRED abi-kernels-${gpu})
   endif()

@@ -68,7 +68,7 @@ if(NOT XIO_SANITIZE AND counted_cxx)
     string(REPLACE "=" ";" budget ${budget})
     list(GET budget 0 call)
     xio_register_test(NAME budget.${call}.host LABELS codegen budget once
-      COMMAND ${XIO_CODEGEN_DIR}/callgrind_budget.sh ${XIO_TESTS_BINARY_DIR}/codegen-callgrind ${budget})
+      COMMAND ${XIO_CODEGEN_DIR}/callgrind_budget.sh ${XIO_TESTS_BINARY_DIR}/codegen-callgrind ${budget} NEEDS counted-callgrind)
   endforeach()
 
   # One RDMA write of one piece of memory: with everything checked, limits are at what was reached.
@@ -79,7 +79,8 @@ if(NOT XIO_SANITIZE AND counted_cxx)
       string(REPLACE "=" ";" call ${call})
       list(GET call 0 function)
       xio_register_test(NAME budget.${function}_${vendor}.host LABELS codegen budget once
-        COMMAND ${XIO_CODEGEN_DIR}/callgrind_budget.sh ${XIO_TESTS_BINARY_DIR}/codegen-callgrind_rdma ${call} ${vendor})
+        COMMAND ${XIO_CODEGEN_DIR}/callgrind_budget.sh ${XIO_TESTS_BINARY_DIR}/codegen-callgrind_rdma ${call} ${vendor}
+          NEEDS counted-callgrind_rdma)
     endforeach()
   endforeach()
 endif()

@@ -24,12 +24,15 @@ foreach(arch IN LISTS archs)
   endif()
   xio_kernel_file(${file} ${PROJECT_SOURCE_DIR}/bench/fio/kernels.hip ${arch} ${lines})
   list(APPEND files ${file})
-  xio_register_tool_test("" NAME fio.ring_many.${arch} LABELS fio nightly TIMEOUT 3600
-    COMMAND fio-ring --seeds 2000 --counts ${file})
 endforeach()
 add_custom_target(fio-ring-kernels ALL DEPENDS ${files})
+foreach(arch file IN ZIP_LISTS archs files)
+  xio_register_tool_test("" NAME fio.ring_many.${arch} LABELS fio nightly TIMEOUT 3600
+    COMMAND fio-ring --seeds 2000 --counts ${file} NEEDS fio-ring-kernels)
+endforeach()
 set(missing "")
 if(NOT files)
   set(missing "${XIO_HIP_MISSING}, ${XIO_NVCC_MISSING}")
 endif()
-xio_register_tool_test("${missing}" NAME fio.ring LABELS fio budget TIMEOUT 300 COMMAND fio-ring --seeds 4 ${files})
+xio_register_tool_test("${missing}" NAME fio.ring LABELS fio budget TIMEOUT 300 COMMAND fio-ring --seeds 4 ${files}
+  NEEDS fio-ring-kernels)

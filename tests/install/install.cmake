@@ -10,7 +10,7 @@ xio_register_tool_test("" NAME install.consumer LABELS install TIMEOUT 300
     ${XIO_TESTS_BINARY_DIR}/install ${XIO_TESTS_CXX} ${PROJECT_VERSION} ${hip_command})
 xio_register_tool_test("" NAME install.components LABELS install TIMEOUT 600
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/components.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
-    ${XIO_TESTS_BINARY_DIR}/install-components ${XIO_TESTS_CXX})
+    ${XIO_TESTS_BINARY_DIR}/install-components ${XIO_TESTS_CXX} NEEDS xio-vendors)
 set(missing "")
 if(NOT XIO_HIP_CLANG_PATH)
   set(missing "${XIO_HIP_CLANG} is not installed (Debian: clang-19)")
@@ -57,5 +57,6 @@ if(TARGET xio-tester AND NOT XIO_SANITIZE)
   xio_register_tool_test("${missing}" NAME install.manual LABELS install
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/manual.sh ${PROJECT_BINARY_DIR}/man ${PROJECT_VERSION}
       $<TARGET_FILE:xio-tester> $<TARGET_FILE:xio-vendors> ${PROJECT_SOURCE_DIR}/scripts/xio-bind)
+  set_tests_properties(install.manual PROPERTIES FIXTURES_REQUIRED build.manual)
   set_tests_properties(install.debs install.chroot PROPERTIES DEPENDS docs.doxygen)
 endif()

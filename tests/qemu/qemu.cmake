@@ -28,5 +28,6 @@ if(TARGET xio-tester)
 endif()
 if(TARGET example-read_blocks)
   xio_register_test(NAME qemu.tester_examples LABELS qemu examples TIMEOUT 600
-    COMMAND ${XIO_TESTS_DIR}/qemu/tester_examples.sh $<TARGET_FILE_DIR:example-read_blocks>)
+    COMMAND ${XIO_TESTS_DIR}/qemu/tester_examples.sh $<TARGET_FILE_DIR:example-read_blocks>
+    NEEDS example-read_blocks example-write_verify example-wave_batch example-checksum_file example-zone_log)
 endif()

@@ -20,13 +20,15 @@ add_custom_target(defects-headers DEPENDS ${defects_headers})
 
 # By day the calls are compiled, so that a change of the headers shows rows that no longer compile. The rest is built and run at night, a
 # minute for each size of a wave.
-add_library(executors-defects-calls OBJECT ${XIO_TESTS_DIR}/executors/cpu_nvme.cpp ${XIO_TESTS_DIR}/executors/cpu_rdma.cpp)
+add_library(executors-defects-calls OBJECT EXCLUDE_FROM_ALL ${XIO_TESTS_DIR}/executors/cpu_nvme.cpp ${XIO_TESTS_DIR}/executors/cpu_rdma.cpp)
 target_link_libraries(executors-defects-calls PRIVATE xio_build_options xio::emulation)
 target_compile_definitions(executors-defects-calls PRIVATE XIO_INTERLEAVE=1 XIO_TESTS_DIR="${XIO_TESTS_DIR}")
 xio_optimise_test(executors-defects-calls "")
 xio_add_test(executors/defects OWN_MAIN NO_TEST LIBS CLI11::CLI11 machine executors-defects-calls DEFINITIONS XIO_INTERLEAVE=1
   SOURCES ../scenarios/nvme_cases.cpp ../scenarios/rdma_cases.cpp)
 set_target_properties(executors-defects PROPERTIES EXCLUDE_FROM_ALL TRUE)
+xio_register_test(NAME executors.defects.calls LABELS executors once slow TIMEOUT 600 LOCK build
+  COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target executors-defects-calls)
 xio_register_test(NAME executors.defects.build LABELS executors once slow nightly TIMEOUT 1800
   COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target executors-defects)
 set_tests_properties(executors.defects.build PROPERTIES FIXTURES_SETUP executors-defects)

@@ -62,7 +62,7 @@ contains "$work/out" "== tidy (1 of 1)"
 "$clone/scripts/test" --no-setup tidy >"$work/out" 2>&1 || fail "scripts/test: $(cat "$work/out")"
 contains <(head -n 1 "$work/out") "test: tidy: the last time this took 0 s here"
 # The estimate is that of the phases that were asked for.
-contains <("$clone/scripts/test" --no-setup asan-ubsan tsan 2>&1 </dev/null | head -n 1) "test: asan-ubsan tsan: about 11 min"
+contains <("$clone/scripts/test" --no-setup asan-ubsan tsan 2>&1 </dev/null | head -n 1) "test: asan-ubsan tsan: about 6 min"
 
 # In a log a line says from time to time how far a build is.
 XIO_PROGRESS=1 "$work/script" 0 >"$work/out" 2>&1
