@@ -95,11 +95,23 @@ print_help() { sed -n '3,/^$/{/^#/s/^# \{0,1\}//p}' "$1"; }
 # The build folder of a preset.
 build_dir() { if [ "$1" = release ]; then printf build; else printf 'build-%s' "$1"; fi; }
 
+# What compiled a source that is the same in another clone of this machine is not run again, where ccache is installed and the build folder
+# was not configured without it. Precompiled headers name files of their own clone: what includes one is compiled in each.
+if have ccache; then
+  export CCACHE_DIR=${CCACHE_DIR:-$cache_dir/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-2G} CCACHE_BASEDIR=$project_dir CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 \
+    CCACHE_SLOPPINESS=time_macros
+fi
+compiler_cache() {
+  local dir=$project_dir/$1
+  if have ccache && { [ ! -e "$dir/CMakeCache.txt" ] || [ -n "$(cached "$dir" CMAKE_CXX_COMPILER_LAUNCHER)" ]; }; then printf ccache; fi
+}
+
 # configure PRESET LOG [OPTION...]: configures a build folder from its preset, whatever an earlier or interrupted run left in
 # it: another compiler, generator or place of the sources. What is built there stays, as far as it still fits.
 configure() {
   local preset=$1 log=$2
   shift 2
+  set -- -DCMAKE_CXX_COMPILER_LAUNCHER="$(compiler_cache "$(build_dir "$preset")")" "$@"
   # CMake forgets what it was told when it throws its cache away by itself.
   if cmake -S "$project_dir" --preset "$preset" "$@" >"$log" 2>&1 &&
     ! grep -qF 'require your cache to be deleted' "$log"; then

@@ -126,7 +126,7 @@ elseif(day MATCHES "^(4|7)$")
 endif()
 xio_take_turns("" "xio_fio;docs.commands" "" "" "fio-ring" "")
 xio_take_turns("" "" "" "" "xio-vendors" "")
-xio_take_turns("machine.timed" "machine.amdgcn_loading;machine.arithmetic" "machine.amdgcn_smoke;machine.litmus.gfx942;machine.litmus.gfx1201")
+xio_take_turns("machine.timed" "machine.amdgcn_loading;machine.arithmetic" "machine.amdgcn_smoke;machine.litmus.*")
 # What the compilers make, for one size of a wave.
 foreach(group codegen assembly budget machine.one_shot)
   xio_take_turns("${group}*.gfx942" "${group}*.gfx1201")

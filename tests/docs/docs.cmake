@@ -48,7 +48,7 @@ if(TARGET xio-tester)
     set(kinds fio)
   endif()
   xio_register_test(NAME docs.commands LABELS docs qemu once TIMEOUT 600
-    COMMAND ${docs_dir}/commands.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} --kinds=${kinds} NEEDS xio_fio)
+    COMMAND ${docs_dir}/commands.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} --kinds=${kinds} NEEDS xio_fio bitcode-gfx942)
   xio_register_test(NAME docs.commands_all LABELS docs qemu once nightly TIMEOUT 7200
     COMMAND ${CMAKE_COMMAND} -E env "PATH=${docs_path}" ${docs_dir}/commands.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} --night
       --kinds=${docs_kinds_list},${kinds} NEEDS xio_fio xio-vendors machine-run machine-timed-kernels)

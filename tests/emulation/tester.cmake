@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # xio-tester's own parts, and its runs on the in-process model.
 if(TARGET xio-tester)
-  xio_add_tests(emulation tester LIBS xio-tester-tool
+  xio_add_tests(emulation tester LIBS xio-tester-tool DEFINITIONS XIO_TESTS_DIR="${XIO_TESTS_DIR}"
     SOURCES tester_clock tester_fio tester_kv tester_nodes tester_parts tester_rdma tester_roles tester_statistics tester_tables)
   xio_add_test(emulation/tester_workload LIBS xio-tester-parts)
   foreach(name matrix functional smart stripes)

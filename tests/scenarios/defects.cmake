@@ -22,7 +22,7 @@ add_custom_target(defects-headers DEPENDS ${defects_headers})
 # minute for each size of a wave.
 add_library(executors-defects-calls OBJECT EXCLUDE_FROM_ALL ${XIO_TESTS_DIR}/executors/cpu_nvme.cpp ${XIO_TESTS_DIR}/executors/cpu_rdma.cpp)
 target_link_libraries(executors-defects-calls PRIVATE xio_build_options xio::emulation)
-target_compile_definitions(executors-defects-calls PRIVATE XIO_INTERLEAVE=1 XIO_TESTS_DIR="${XIO_TESTS_DIR}")
+target_compile_definitions(executors-defects-calls PRIVATE XIO_INTERLEAVE=1)
 xio_optimise_test(executors-defects-calls "")
 xio_add_test(executors/defects OWN_MAIN NO_TEST LIBS CLI11::CLI11 machine executors-defects-calls DEFINITIONS XIO_INTERLEAVE=1
   SOURCES ../scenarios/nvme_cases.cpp ../scenarios/rdma_cases.cpp)
