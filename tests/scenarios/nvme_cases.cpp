@@ -380,6 +380,7 @@ std::vector<Case> nvme_cases() {
       {"grid_long_through", run_nvme, 1, 4, 4, 4, 1, 40, small_pages | through, fair},
       {"grid_long_failing", run_nvme, 2, 2, 0, 2, 1, 40, small_pages | bad_blocks, fair},
       {"block_long_failing", run_nvme, 1, 128, 0, 2, 1, 40, small_pages | bad_blocks, fair},
+      {"grid_kept_failing", run_nvme, 3, 2, 0, 8, 2, 40, small_pages | bad_blocks, fair},
       // H25: commands in flight at the same time have page lists of their own.
       {"grid_lists", run_nvme, 2, 4, 0, 16, 2, 41, page_lists, fair, "grid_long"},
       // H24: no completion finds its ring full.

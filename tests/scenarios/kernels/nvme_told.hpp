@@ -4,6 +4,8 @@
 /// @file
 /// @brief Operations whose ends the host, or the user of another policy, learns from memory.
 
+#include <xio/vendors/nvme/status.hpp>
+
 #include <scenarios/kernels/nvme.hpp>
 
 namespace scenarios {
@@ -85,6 +87,31 @@ XIO_DEVICE void untold(const NvmeJob& job) {
     const Status status = plain.wait(token, limit);
     const bool counted = !status.is_ok() || wait_until(&told.done, ++good, limit).is_ok();
     count(job.report, status == Status::broken ? Status() : status, counted, 32);
+  }
+}
+
+/// Long reads, of which every other one has a part that fails: each ends in its KeptResult once all its parts have,
+/// with the failure, whichever waves take their completions.
+template <xio::Sharing S>
+XIO_DEVICE void kept_failing(const NvmeJob& job) {
+  using namespace xio;
+  if (arch::lane() >= failing_lanes) return;
+  nvme::Queue<S, Policy<Notify>> queue(job.queues[0]);
+  KeptResult& kept = job.kept[thread_number()];
+  const uint64_t bad = uint64_t{thread_number()} * job.count;
+  for (uint32_t round = 0; round < 2 * job.rounds; ++round) {
+    const Deadline limit = queue.deadline(Duration{job.patience_ns});
+    const uint64_t begin = round % 2 == 0 ? bad : bad + 8;
+    arch::store<arch::Scope::system>(&kept.ended, uint64_t{0});
+    arch::store<arch::Scope::system>(&kept.result, uint64_t{0});
+    const Token token = queue.submit(nvme::read(begin, static_cast<uint32_t>(bad + job.count - begin)),
+                                     nvme::ContiguousPages{job.bus + begin * block_bytes}, limit, Options().keep(kept));
+    const Status status = queue.wait(token, limit);
+    const auto ended = [&] { return arch::observe<arch::Scope::system>(&kept.ended); };
+    const Status told = poll_until([&] { return ended() != 0; }, limit);
+    const uint32_t device = begin == bad ? nvme::sc::internal_error : 0;
+    const bool right = status.is_ok() == (device == 0) && ended() == (KeptResult::has_ended | device);
+    count(job.report, told, right, 38);
   }
 }
 
