@@ -3,7 +3,7 @@
 set(tester_parts nvme/buffer_placement nvme/data_place clock/run nvme/executor nvme/plan launch/choice launch/gpu/images launch/gpu/executor
   launch/gpu/clock cli/interrupt launch/launcher nvme/phase_runner cli/progress rdma/plan
   rdma/providers rdma/pulse rdma/role rdma/runner rdma/session rdma/verbs
-  measure/result measure/summary nvme/remote nvme/target nvme/verification kv/plan kv/runner)
+  measure/result measure/summary nvme/remote nvme/target nvme/verification kv/plan kv/runner cache/runner)
 list(TRANSFORM tester_parts PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_parts APPEND .cpp)
 # One source for each vendor, since each instantiates a kernel.
@@ -17,6 +17,7 @@ xio_embed_kernels(xio-tester-parts XIO_TESTER kernels ${XIO_BENCH_DIR}/tester/la
 xio_embed_kernels(xio-tester-parts XIO_TESTER drives_kernels ${XIO_BENCH_DIR}/tester/launch/gpu/images.cpp ${XIO_BENCH_DIR}/tester/launch/gpu/drives_kernels.hip)
 xio_embed_kernels(xio-tester-parts XIO_TESTER rdma_kernels ${XIO_BENCH_DIR}/tester/launch/gpu/images.cpp ${XIO_BENCH_DIR}/tester/launch/gpu/rdma_kernels.hip)
 xio_embed_kernels(xio-tester-parts XIO_TESTER kv_kernels ${XIO_BENCH_DIR}/tester/launch/gpu/images.cpp ${XIO_BENCH_DIR}/tester/launch/gpu/kv_kernels.hip)
+xio_embed_kernels(xio-tester-parts XIO_TESTER cache_kernels ${XIO_BENCH_DIR}/tester/launch/gpu/images.cpp ${XIO_BENCH_DIR}/tester/launch/gpu/cache_kernels.hip)
 xio_unity(xio-tester-parts 6)
 target_link_libraries(xio-tester-parts PRIVATE xio_build_options)
 target_link_libraries(xio-tester-parts PUBLIC xio::emulation)
@@ -27,7 +28,7 @@ target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 set(tester_tool clock/test doctor/doctor doctor/checks doctor/doorbells doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
   doctor/rdma_checks report/fio nvme/found_qemu nvme/info report/json_report nvme/list cli/nearest nvme/options nvme/run nvme/smart nvme/tables
   rdma/json rdma/options rdma/run rdma/tables report/columns report/endpoint_table report/files report/html report/options
-  report/plan report/rdma_tables report/run report/spread report/text_table report/write cli/table tool kv/options kv/report kv/run)
+  report/plan report/rdma_tables report/run report/spread report/text_table report/write cli/table tool kv/options kv/report kv/run cache/options cache/report cache/run)
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_tool APPEND .cpp)
 add_library(xio-tester-tool STATIC ${tester_tool} ${XIO_BENCH_DIR}/tester/nvme/endpoint.cpp)

@@ -13,6 +13,7 @@
 #include <xio/host/nvme/admin_result.hpp>
 #include <xio/version.hpp>
 
+#include "tester/cache/run.hpp"
 #include "tester/cli/errors.hpp"
 #include "tester/cli/invocation.hpp"
 #include "tester/cli/output.hpp"
@@ -153,6 +154,7 @@ int run(int argc, const char* const* argv) {
   app.footer("`xio-tester COMMAND --help` lists the flags of a command and shows examples.");
   tester::NvmeOptions nvme;
   tester::KvOptions kv;
+  tester::TesterCacheOptions cache;
   tester::RdmaOptions rdma;
   tester::EndpointOptions endpoint;
   tester::ReportOptions report;
@@ -162,6 +164,7 @@ int run(int argc, const char* const* argv) {
   tester::ClockOptions clock;
   const CLI::App* const nvme_command = tester::add_nvme_command(app, nvme);
   const CLI::App* const kv_command = tester::add_kv_command(app, kv);
+  const CLI::App* const cache_command = tester::add_cache_command(app, cache);
   const CLI::App* const rdma_command = tester::add_rdma_command(app, rdma);
   const CLI::App* const endpoint_command = tester::add_endpoint_command(app, endpoint);
   const CLI::App* const report_command = tester::add_report_command(app, report);
@@ -188,6 +191,7 @@ int run(int argc, const char* const* argv) {
   if (!clock_command->parsed()) xio::host::use_time_stamp_counter();
   if (nvme_command->parsed()) return tester::run_nvme(nvme);
   if (kv_command->parsed()) return tester::run_kv(kv);
+  if (cache_command->parsed()) return tester::run_cache(cache);
   if (rdma_command->parsed()) return tester::run_rdma(rdma);
   if (endpoint_command->parsed()) return tester::run_endpoint(endpoint);
   if (clock_command->parsed()) return tester::run_clock_test(clock);

@@ -8,7 +8,7 @@ if(TARGET xio-tester)
     xio_register_test(NAME emulation.tester_${name} LABELS emulation TIMEOUT 600
       COMMAND ${XIO_TESTS_DIR}/qemu/tester_${name}.sh $<TARGET_FILE:xio-tester> emulated)
   endforeach()
-  foreach(name curious kv_runs report)
+  foreach(name curious kv_runs cache_runs report)
     xio_register_test(NAME emulation.tester_${name} LABELS emulation
       COMMAND ${XIO_TESTS_DIR}/emulation/tester_${name}.sh $<TARGET_FILE:xio-tester>)
   endforeach()

@@ -33,7 +33,7 @@ expect 2 "did you mean info?" inof
 expect 2 "did you mean list?" lst
 expect 2 "did you mean doctor?" docter
 expect 2 "did you mean clock-test?" clock
-expect 2 "gizmo is no sub-command; sub-commands are nvme-ep, kv-ep, rdma-ep, test-ep, report, info, list, doctor, clock-test" gizmo
+expect 2 "gizmo is no sub-command; sub-commands are nvme-ep, kv-ep, cache-ep, rdma-ep, test-ep, report, info, list, doctor, clock-test" gizmo
 expect 2 "did you mean --version?" --verison
 expect 2 "'-x' is no flag of xio-tester; the flags of a sub-command follow it" -x
 expect 2 "follow it; xio-tester nvme-ep --help" --controller emulated nvme-ep --read-io 4
@@ -194,7 +194,7 @@ expect 2 "no report of xio-tester" report --controller emulated --duration 3600 
 if [ "$(ls "$work/taken")" = report.csv ]; then pass; else fail "what was only tried is left in a folder"; fi
 
 # Examples at the end of each --help are whole commands; those that need no hardware run.
-for command in nvme-ep kv-ep rdma-ep test-ep report info list doctor clock-test; do
+for command in nvme-ep kv-ep cache-ep rdma-ep test-ep report info list doctor clock-test; do
   "$tester" "$command" --help >"$work/help" || fail "$command --help"
   sed -n '/^Examples:$/,$p' "$work/help" | grep '^  xio-tester' >"$work/examples" || fail "no examples for $command"
   if grep -vq "^  xio-tester $command\( \|\$\)" "$work/examples"; then fail "examples of another command: $command"; fi

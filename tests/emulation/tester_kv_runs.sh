@@ -1,44 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # tester_kv_runs.sh XIO-TESTER: kv-ep on namespaces of the in-process controller: sizes, waves, queues, statuses, wrong values
-set -- "$1" emulated
-# shellcheck source=tests/qemu/tester_common.sh
-. "$(dirname -- "${BASH_SOURCE[0]}")/../qemu/tester_common.sh"
-report=$work/report.json
+# shellcheck source=tests/emulation/tester_runs.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/tester_runs.sh" "$1" kv-ep
 
-# expect STATUS TITLE WORDS EXPRESSION... -- ARGUMENT...: the exit status, words of the tables, and what holds for the JSON
-expect() {
-  local wanted=$1 title=$2 words=$3 expressions=() status=0
-  shift 3
-  while [ "$1" != -- ]; do
-    expressions+=("$1")
-    shift
-  done
-  shift
-  timeout 120 "$tester" kv-ep --executor host "$@" --json "$report" >"$work/out" 2>&1 || status=$?
-  if [ $status -eq "$wanted" ] && grep -qF -- "$words" "$work/out" &&
-    check_json "$report" "j['command'] == 'kv-ep'" "j['exit_status'] == $wanted" "${expressions[@]}" >>"$work/out"; then
-    pass
-  else
-    fail "$title: exit status $status"
-    cat "$work/out"
-  fi
-}
-# refuse STATUS WORDS ARGUMENT...
-refuse() {
-  local wanted=$1 words=$2 status=0
-  shift 2
-  timeout 60 "$tester" "$@" >"$work/out" 2>"$work/err" || status=$?
-  if [ $status -eq "$wanted" ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -qF -- "$words" "$work/err"; then
-    pass
-  else
-    fail "exit status $status (not $wanted) or not one line with '$words': $*"
-    cat "$work/err"
-  fi
-}
-
-completed="[p['completed'] for p in j['phases']]"
-operations="[p['operation'] for p in j['phases']]"
 expect 0 "what a new user types" "verified 1000 of 1000 values" "$completed == [1000] * 3" \
   "$operations == ['store', 'retrieve', 'delete']" "j['phases'][0]['bytes'] == 1000 * 4096" "j['phases'][1]['verified_values'] == 1000" \
   "all(p['latency_us']['min'] > 0 and p['per_second'] > 0 for p in j['phases'])" -- --controller emulated:keys=16 --verify

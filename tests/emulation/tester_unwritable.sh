@@ -11,6 +11,7 @@ set -- "$1" emulated
 commands=(
   "nvme-ep --controller emulated --write-io 4 --read-io 4"
   "kv-ep --controller emulated:keys=16 --keys 4"
+  "cache-ep --controller emulated --gets 4"
   "rdma-ep --iterations 4 --transfer-size 64"
   "test-ep --iterations 10"
   "report --controller emulated --quick --tables single --span 64K"

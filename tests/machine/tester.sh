@@ -82,6 +82,10 @@ values=(kv-ep --executor gpu --controller emulated:keys=16 --verify --keys 96 --
 run "values under keys, a wave" "verified 96 of 96 values" "${values[@]}" --operations store,retrieve,exist,delete,absent
 run "values under keys, three waves, two queues" "verified 96 of 96 values" "${values[@]}" --waves 3 --num-queues 2 --queue-length 16
 grep -q "executor *gpu: " "$scratch/out"
+array=(cache-ep --executor gpu --controller emulated --verify --operations put,flush,get --page-size 512)
+run "an array behind a page cache, a wave, few frames" "verified 256 of 256 elements" "${array[@]}" --range 4K --cache-size 2K --ways 4 --gets 256
+run "three waves, two drives" "verified 256 of 256 elements" "${array[@]}" --controller emulated --range 4K --cache-size 2K --ways 4 --gets 256 --waves 3
+grep -q "executor *gpu: " "$scratch/out"
 rdma=(rdma-ep --executor gpu --verify)
 small=(--iterations 32 --transfer-size 256)
 mapfile -t providers < <("${BASH_SOURCE[0]%/*}/../../scripts/vendors")

@@ -57,30 +57,17 @@ class KvWork : LaneLoop<KvPhase, KvLane, xio::telemetry::Off> {
     const uint64_t started = xio::arch::clock();
     const xio::Deadline until{started + phase_.deadline_ticks};
     xio::Token token{};
-    (void)attempt(until, [&](xio::Deadline part) {
+    (void)Loop::attempt(until, [&](xio::Deadline part) {
       token = queue_.submit(command(number, bytes), phase_.values.at(offset_, bytes), part,
                             xio::Options<>().keep(lane_.kept));
       return token.status;
     });
     xio::Status status = token.status;
-    if (token.submitted()) status = attempt(until, [&](xio::Deadline part) { return queue_.wait(token, part); });
+    if (token.submitted()) status = Loop::attempt(until, [&](xio::Deadline part) { return queue_.wait(token, part); });
     const uint64_t now = xio::arch::clock();
     if (status == xio::Status::expired) status = kept_status(status);
     finish(number, bytes, status, now - started);
     return now;
-  }
-
-  /// Calls until the operation has another status than timed_out, or its deadline passes, or the host lost the
-  /// controller.
-  template <class Call>
-  XIO_DEVICE xio::Status attempt(xio::Deadline until, Call call) {
-    for (;;) {
-      const uint64_t now = xio::arch::clock();
-      const uint64_t soon = now + phase_.deadline_ticks / parts_of_deadline;
-      const bool last = soon >= until.tick;
-      const xio::Status status = call(last ? until : xio::Deadline{soon});
-      if (!(status == xio::Status::timed_out) || last || Loop::check_limits(now) == stop_waiting) return status;
-    }
   }
 
   /// The status that the queue stored with the result: of more failed operations than it has on record, wait() tells
@@ -120,8 +107,6 @@ class KvWork : LaneLoop<KvPhase, KvLane, xio::telemetry::Off> {
     if (lane_.wrong_count == 0) lane_.wrong = {number, told, differs};
     ++lane_.wrong_count;
   }
-
-  static constexpr uint64_t parts_of_deadline = 64;
 
   using Loop::lane_;
   using Loop::left_;

@@ -5,6 +5,10 @@
 /// @brief What one lane's loop has in common for NVMe and RDMA: operations left, time limits, stop requests, progress.
 
 #include <xio/device/arch/arch.hpp>
+#include <xio/device/core/deadline.hpp>
+#include <xio/device/core/status.hpp>
+
+#include "tester/cli/stop_request.hpp"
 
 namespace tester {
 
@@ -45,6 +49,19 @@ class LaneLoop {
     return request_;
   }
 
+  /// Calls until the operation has another status than timed_out, or its deadline passes, or the host lost the
+  /// controller.
+  template <class Call>
+  XIO_DEVICE xio::Status attempt(xio::Deadline until, Call call) {
+    for (;;) {
+      const uint64_t now = xio::arch::clock();
+      const uint64_t soon = now + phase_.deadline_ticks / parts_of_deadline;
+      const bool last = soon >= until.tick;
+      const xio::Status status = call(last ? until : xio::Deadline{soon});
+      if (!(status == xio::Status::timed_out) || last || check_limits(now) == stop_waiting) return status;
+    }
+  }
+
   XIO_DEVICE bool overdue(uint64_t now, uint64_t since) const {
     return now > since && now - since > phase_.deadline_ticks;
   }
@@ -67,6 +84,8 @@ class LaneLoop {
   bool stopping_ = false;
 
  private:
+  static constexpr uint64_t parts_of_deadline = 64;
+
   uint64_t exchanged_at_ = 0;  // tick of the last exchange with the host
   uint32_t request_ = 0;       // the host's
 };

@@ -11,20 +11,24 @@ XIO_EMBED("xio_tester_kernels_amd", XIO_TESTER_KERNELS_AMD);
 XIO_EMBED("xio_tester_drives_kernels_amd", XIO_TESTER_DRIVES_KERNELS_AMD);
 XIO_EMBED("xio_tester_rdma_kernels_amd", XIO_TESTER_RDMA_KERNELS_AMD);
 XIO_EMBED("xio_tester_kv_kernels_amd", XIO_TESTER_KV_KERNELS_AMD);
+XIO_EMBED("xio_tester_cache_kernels_amd", XIO_TESTER_CACHE_KERNELS_AMD);
 XIO_EMBEDDED(xio_tester_kernels_amd);
 XIO_EMBEDDED(xio_tester_drives_kernels_amd);
 XIO_EMBEDDED(xio_tester_rdma_kernels_amd);
 XIO_EMBEDDED(xio_tester_kv_kernels_amd);
+XIO_EMBEDDED(xio_tester_cache_kernels_amd);
 #endif
 #if defined(XIO_TESTER_KERNELS_NVIDIA)
 XIO_EMBED("xio_tester_kernels_nvidia", XIO_TESTER_KERNELS_NVIDIA);
 XIO_EMBED("xio_tester_drives_kernels_nvidia", XIO_TESTER_DRIVES_KERNELS_NVIDIA);
 XIO_EMBED("xio_tester_rdma_kernels_nvidia", XIO_TESTER_RDMA_KERNELS_NVIDIA);
 XIO_EMBED("xio_tester_kv_kernels_nvidia", XIO_TESTER_KV_KERNELS_NVIDIA);
+XIO_EMBED("xio_tester_cache_kernels_nvidia", XIO_TESTER_CACHE_KERNELS_NVIDIA);
 XIO_EMBEDDED(xio_tester_kernels_nvidia);
 XIO_EMBEDDED(xio_tester_drives_kernels_nvidia);
 XIO_EMBEDDED(xio_tester_rdma_kernels_nvidia);
 XIO_EMBEDDED(xio_tester_kv_kernels_nvidia);
+XIO_EMBEDDED(xio_tester_cache_kernels_nvidia);
 #endif
 
 namespace tester {
@@ -41,6 +45,7 @@ embedded::Kernels find_image([[maybe_unused]] KernelImage image) {
     case KernelImage::drives: found.amd = {xio_tester_drives_kernels_amd, xio_tester_drives_kernels_amd_end}; break;
     case KernelImage::rdma: found.amd = {xio_tester_rdma_kernels_amd, xio_tester_rdma_kernels_amd_end}; break;
     case KernelImage::kv: found.amd = {xio_tester_kv_kernels_amd, xio_tester_kv_kernels_amd_end}; break;
+    case KernelImage::cache: found.amd = {xio_tester_cache_kernels_amd, xio_tester_cache_kernels_amd_end}; break;
   }
 #endif
 #if defined(XIO_TESTER_KERNELS_NVIDIA)
@@ -51,6 +56,9 @@ embedded::Kernels find_image([[maybe_unused]] KernelImage image) {
       break;
     case KernelImage::rdma: found.nvidia = {xio_tester_rdma_kernels_nvidia, xio_tester_rdma_kernels_nvidia_end}; break;
     case KernelImage::kv: found.nvidia = {xio_tester_kv_kernels_nvidia, xio_tester_kv_kernels_nvidia_end}; break;
+    case KernelImage::cache:
+      found.nvidia = {xio_tester_cache_kernels_nvidia, xio_tester_cache_kernels_nvidia_end};
+      break;
   }
 #endif
   return found;

@@ -16,7 +16,8 @@ enum class KernelImage {
   basic,   ///< nvme-ep, test-ep, clock-test
   drives,  ///< nvme-ep with several controllers
   rdma,    ///< rdma-ep
-  kv       ///< kv-ep
+  kv,      ///< kv-ep
+  cache    ///< cache-ep
 };
 
 /// Targets of the embedded kernels: "gfx90a, gfx942, sm_70 and later"; empty: none.
