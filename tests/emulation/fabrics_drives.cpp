@@ -4,11 +4,7 @@
 /// @brief A set of drives that are reached over RDMA: commands, batches and transfers, each drive with a key of its own
 /// for the same memory, and one whose target goes.
 
-#include <memory>
-
-#include <xio/device/nvme/drive_set.hpp>
-
-#include "emulation/fabric_target.hpp"
+#include "emulation/fabric_drives.hpp"
 
 using namespace fabric_tests;
 using xio::nvme::DrivePiece;
@@ -17,52 +13,6 @@ using xio::nvme::DriveToken;
 using xio::nvme::Opcode;
 using xio::nvme::Piece;
 using xio::nvme::PieceOf;
-
-namespace {
-
-constexpr uint32_t drive_blocks = 256;
-
-/// Drives that share no key.
-template <class Kit>
-struct FabricDrives {
-  template <Sharing S, class... Tags>
-  using Set = xio::nvme::DriveSet<S, Policy<Tags..., xio::RingBy<xio::nvme::OverRdma<typename Kit::Vendor>>>>;
-
-  FabricDrives(uint32_t count, uint32_t stripe_shift, size_t data_bytes) : bytes(data_bytes) {
-    for (uint32_t i = 0; i < count; ++i) {
-      drives.push_back(std::make_unique<FabricQueue<Kit>>(drive_blocks, 4096));
-      auto& keys = drives.back()->rig.fabric.keys();
-      for (uint32_t others = 0; others < i; ++others) keys.add(bytes.data(), 0);
-      drives.back()->link.data_key = keys.add(bytes.data(), bytes.size());
-      bases.push_back(reinterpret_cast<uint64_t>(bytes.data()));
-      handles.push_back(drives.back()->handle);
-    }
-    set = {handles.data(), count, 1, stripe_shift};
-    memory = {bases.data(), bytes.size()};
-  }
-  const unsigned char* block(uint64_t lba) {
-    const auto where = set.locate(lba);
-    return static_cast<unsigned char*>(drives[where.drive]->target.medium.block(where.lba));
-  }
-  /// Whether every capsule was as it should be.
-  bool are_clean() {
-    bool clean = true;
-    for (auto& one : drives) {
-      one->rig.nic.stop();
-      clean = clean && one->target.malformed == 0 && one->rig.violations().empty();
-    }
-    return clean;
-  }
-
-  std::vector<unsigned char> bytes;
-  std::vector<uint64_t> bases;
-  std::vector<std::unique_ptr<FabricQueue<Kit>>> drives;
-  std::vector<QueueHandle> handles;
-  xio::nvme::DriveSetHandle set{};
-  xio::nvme::DriveRegion memory{};
-};
-
-}  // namespace
 
 TEMPLATE_LIST_TEST_CASE("fabric: threads write and read over a set of drives -> each block on its drive", "", Vendors) {
   constexpr uint32_t waves = 3, lanes = 8, threads = waves * lanes, turns = 4;
@@ -81,7 +31,7 @@ TEMPLATE_LIST_TEST_CASE("fabric: threads write and read over a set of drives -> 
       EXPECT(stamped(mine, lba, 1, 7));
     }
     EXPECT(set.wait(set.read(3, drives.memory.at(0, 2 * block_bytes), soon()), soon()) == Status::invalid_argument);
-    EXPECT(set.wait(set.read(3 * drive_blocks, span, soon()), soon()) == Status::out_of_range);
+    EXPECT(set.wait(set.read(3 * drives.blocks, span, soon()), soon()) == Status::out_of_range);
   };
   REQUIRE_NOTHROW(xio::simt::launch(Grid::of_waves(waves, 1, lanes), run));
   for (uint64_t lba = 0; lba < threads * turns; ++lba) REQUIRE(stamped(drives.block(lba), lba, 1, 7));

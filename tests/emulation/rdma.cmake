@@ -26,7 +26,7 @@ else()
   if(XIO_BUILD_SANITIZED_TESTS)
     set(also rdma_calls rdma_outcomes rdma_waves)
   endif()
-  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES fabrics fabrics_answers fabrics_drives fabrics_key_values rdma_in_gpu_memory rdma_late rdma_rows rdma_wrap ${also})
+  xio_add_tests(emulation rdma LABELS protocol TIMEOUT 300 SOURCES fabrics fabrics_answers fabrics_cache fabrics_drives fabrics_key_values rdma_in_gpu_memory rdma_late rdma_rows rdma_wrap ${also})
   # The longest message moves 2 GiB: for one vendor, and for the others at night.
   xio_add_test(emulation/rdma_sizes NO_TEST)
   xio_register_test(NAME emulation.rdma_sizes LABELS emulation protocol slow TIMEOUT 300

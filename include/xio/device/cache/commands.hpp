@@ -32,7 +32,8 @@ struct PageCommands {
     each_queue(group, submits, command.queue, [&](const Engine& queue, Lanes lanes) XIO_INLINE_LAMBDA {
       const auto operation = command.kind == PageCommand::read ? nvme::Opcode::read : nvme::Opcode::write;
       const uint32_t frame = command.frame.number;
-      const auto data = c.memory.at(uint64_t{frame} << c.page_shift, 1u << c.page_shift).on(command.where.drive);
+      const auto data = nvme::detail::on_queue<typename Engine::Transport>(
+          c.memory.at(uint64_t{frame} << c.page_shift, 1u << c.page_shift), command.where.drive, queue.handle());
       const auto kept = c.splits != 0 ? NoOptions().notify(reinterpret_cast<Notification*>(&c.ends[frame]))
                                       : NoOptions().keep(c.ends[frame]);
       const uint32_t blocks = 1u << (c.page_shift - queue.handle().block_shift);

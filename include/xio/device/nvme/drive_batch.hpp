@@ -23,6 +23,14 @@ struct DrivePiece {
 
 namespace detail {
 
+/// The data of a command in one drive's queue. A span names no key: it is that of the queue.
+template <class Transport>
+XIO_DEVICE_INLINE RegionSpan on_queue(const DriveSpan& span, uint32_t drive, [[maybe_unused]] const QueueHandle& q) {
+  RegionSpan there = span.on(drive);
+  if constexpr (IsSame<decltype(Transport::short_list(q)), KeyedData>::value) there.key = Transport::short_list(q).key;
+  return there;
+}
+
 /// The queues of one wave on the drives of a set, as a batch uses them.
 template <class EngineOfQueue, class Set>
 struct QueuesOfWave {
@@ -47,12 +55,8 @@ struct QueuesOfWave {
   XIO_DEVICE_INLINE const Pages& on_drive(const Pages& pages, uint32_t) const {
     return pages;
   }
-  XIO_DEVICE_INLINE RegionSpan on_drive(const DriveSpan& span, [[maybe_unused]] uint32_t drive) const {
-    RegionSpan there = span.on(drive);
-    using List = decltype(Transport::short_list(handle(drive)));
-    // A span names no key: it is that of the drive's queue.
-    if constexpr (IsSame<List, KeyedData>::value) there.key = Transport::short_list(handle(drive)).key;
-    return there;
+  XIO_DEVICE_INLINE RegionSpan on_drive(const DriveSpan& span, uint32_t drive) const {
+    return on_queue<Transport>(span, drive, handle(drive));
   }
 };
 
