@@ -6,6 +6,8 @@
 #include "cache/kernels.hpp"
 #include "emulation/fabric_drives.hpp"
 
+#include <xio/host/nvme/cache.hpp>
+
 using namespace fabric_tests;
 
 namespace {
@@ -20,24 +22,14 @@ template <class Kit>
 class FabricCache {
  public:
   using Options = BackOverRdma<Kit>;
-  static constexpr uint32_t drives_count = 2, way_shift = 2, frames = 1u << way_shift, wave_lanes = 8;
+  static constexpr uint32_t drives_count = 2, frames = 4, wave_lanes = 8;
 
-  FabricCache(uint32_t page_shift, uint64_t pages)
-      : drives(drives_count, page_shift - 9, size_t{frames} << page_shift, pages / drives_count << (page_shift - 9)),
-        page_elements_(1u << page_shift >> 3) {
-    handle.drives = drives.set;
-    handle.memory = drives.memory;
-    handle.data = reinterpret_cast<char*>(drives.bytes.data());
-    handle.words = words_;
-    handle.notes = notes_;
-    handle.ends = ends_;
-    handle.sets = sets_;
-    handle.counts = &counts;
-    handle.pages = pages;
-    handle.page_shift = page_shift;
-    handle.way_shift = way_shift;
-    const uint64_t page_blocks = uint64_t{1} << (page_shift - 9);
-    handle.splits = page_blocks > drives.handles[0].max_blocks;
+  FabricCache(uint32_t page_bytes, uint64_t pages)
+      : drives(drives_count, 0, size_t{frames + 1} * page_bytes, pages / drives_count * (page_bytes / block_bytes)),
+        cache(xio::host::make_cache(drives.handles, memory(), options(page_bytes))),
+        handle(cache.handle()),
+        page_elements_(page_bytes / 8) {
+    drives.set.stripe_shift = handle.drives.stripe_shift;
     for (uint64_t i = 0; i < elements(); ++i) *element(i) = cache_tests::content(i, 0);
   }
 
@@ -90,15 +82,24 @@ class FabricCache {
   }
 
   FabricDrives<Kit> drives;
-  xio::CacheHandle handle{};
-  xio::CacheCounts counts{};
+  xio::host::NvmeCache cache;
+  xio::CacheHandle handle;
 
  private:
+  static xio::host::CacheOptions options(uint32_t page_bytes) {
+    xio::host::CacheOptions made;
+    made.page_bytes = page_bytes;
+    made.bytes = size_t{frames} * page_bytes;
+    made.ways = frames;
+    return made;
+  }
+  /// The registered memory from its first line on.
+  void* memory() {
+    const uint64_t begin = (drives.bases[0] + 63) & ~uint64_t{63};
+    return reinterpret_cast<void*>(begin);
+  }
+
   uint64_t page_elements_;
-  uint64_t words_[frames] = {};
-  uint32_t notes_[2 * frames] = {};
-  xio::KeptResult ends_[frames] = {};
-  uint32_t sets_[4] = {};
 };
 
 using CachedOver = std::tuple<Mlx5, Rxe>;
@@ -109,10 +110,10 @@ TEMPLATE_LIST_TEST_CASE("fabric: waves put, flush and get through four frames ->
                         CachedOver) {
   constexpr uint32_t waves = 3;
   // A page of one command, and one of two: a command moves at most 128 blocks.
-  const auto [page_shift, pages] =
-      GENERATE(std::pair<uint32_t, uint64_t>{12, 16}, std::pair<uint32_t, uint64_t>{17, 8});
-  CAPTURE(page_shift);
-  FabricCache<TestType> cache(page_shift, pages);
+  const auto [page_bytes, pages] =
+      GENERATE(std::pair<uint32_t, uint64_t>{4096, 16}, std::pair<uint32_t, uint64_t>{131072, 8});
+  CAPTURE(page_bytes);
+  FabricCache<TestType> cache(page_bytes, pages);
   const uint32_t threads = waves * cache.wave_lanes;
   // Each thread puts into all pages in turn.
   const auto each = static_cast<uint32_t>((cache.elements() + threads - 1) / threads);
@@ -126,16 +127,17 @@ TEMPLATE_LIST_TEST_CASE("fabric: waves put, flush and get through four frames ->
     CAPTURE(static_cast<uint32_t>(work));
     CHECK(got.right == uint64_t{20} * threads);
   }
-  CHECK(cache.counts.misses > cache.handle.frames());
-  CHECK(cache.counts.evictions > 0);
-  CHECK(cache.counts.write_backs >= pages);
-  CHECK(cache.counts.read_errors + cache.counts.write_errors == 0);
+  const xio::CacheCounts counts = cache.cache.counts();
+  CHECK(counts.misses > cache.handle.frames());
+  CHECK(counts.evictions > 0);
+  CHECK(counts.write_backs >= pages);
+  CHECK(counts.read_errors + counts.write_errors == 0);
   CHECK(cache.drives.are_clean());
 }
 
 TEMPLATE_LIST_TEST_CASE("fabric: a page that its target cannot read fails its readers alone, then is read", "[H14]",
                         CachedOver) {
-  FabricCache<TestType> cache(12, 16);
+  FabricCache<TestType> cache(4096, 16);
   auto& medium = cache.drives.drives[1]->target.medium;
   medium.mark(16, 1, true);  // page 5
   std::vector<Status> status = cache.get_each(1, 8, patience());
@@ -143,7 +145,7 @@ TEMPLATE_LIST_TEST_CASE("fabric: a page that its target cannot read fails its re
     CAPTURE(i, status[i]);
     CHECK((i == 5 ? status[i] == Status::read_error : status[i].is_ok()));
   }
-  CHECK(cache.counts.read_errors > 0);
+  CHECK(cache.cache.counts().read_errors > 0);
   medium.mark(16, 1, false);
   for (const Status one : cache.get_each(1, 8, patience())) CHECK(one.is_ok());
   CHECK(cache.drives.are_clean());
@@ -151,12 +153,32 @@ TEMPLATE_LIST_TEST_CASE("fabric: a page that its target cannot read fails its re
 
 TEMPLATE_LIST_TEST_CASE("fabric: the target of a cached drive goes -> its pages fail, the others are there", "[H16]",
                         CachedOver) {
-  FabricCache<TestType> cache(12, 16);
+  FabricCache<TestType> cache(4096, 16);
   cache.drives.drives[1]->target.die();
   const std::vector<Status> status = cache.get_each(1, 2, 20_ms);
   CHECK(status[0].is_ok());
   CHECK(status[1] == Status::timed_out);
   // The load that never ends keeps one frame; the other drive has the rest.
   for (const Status one : cache.get_each(2, 8, patience())) CHECK(one.is_ok());
-  CHECK(cache.counts.misses == 9);
+  CHECK(cache.cache.counts().misses == 9);
+}
+
+TEST_CASE("fabric: a cache of queues and memory that it cannot have -> refused, with what it expects") {
+  FabricDrives<Mlx5> drives(2, 0, 4096);
+  const auto refused = [&](std::vector<QueueHandle> queues, uint64_t memory, uint32_t queues_per_drive,
+                           const char* part) {
+    xio::host::CacheOptions options;
+    options.queues_per_drive = queues_per_drive;
+    CAPTURE(part);
+    CHECK_THROWS_WITH(xio::host::make_cache(std::move(queues), reinterpret_cast<void*>(memory), options),
+                      Catch::Matchers::Contains(part));
+  };
+  refused({}, 64, 1, "the number of queues, 0");
+  refused(drives.handles, 64, 0, "queues_per_drive = 0");
+  refused(drives.handles, 64, 3, "queues_per_drive = 3");
+  refused(drives.handles, 0, 1, "memory = 0");
+  refused(drives.handles, 72, 1, "memory = 72");
+  std::vector<QueueHandle> unlike = drives.handles;
+  unlike[1].block_shift = 12;
+  refused(unlike, 64, 1, "a drive's block = 4096");
 }

@@ -24,9 +24,11 @@
 #include <utility>
 #include <vector>
 
+#include <xio/host/nvme/cache.hpp>
 #include <xio/host/nvme/fabric_device_queue.hpp>
 #include <xio/host/simt/simt.hpp>
 
+#include "cache/kernels.hpp"
 #include "unit/host_support.hpp"
 
 using namespace xio;
@@ -175,6 +177,48 @@ TEST_CASE("several queues of one memory", "[guest]") {
   }
   CHECK(contains(error_of([&] { FabricDeviceQueue queue(controller, {32, 1, 512, pages.data()}); }),
                  "data_bytes is 512; use at least 1024"));
+}
+
+TEST_CASE("a page cache over two targets", "[guest]") {
+  if (!here()) return;
+  struct Options : WriteBack {
+    using QueuePolicy = Policy<Notify, RingBy<FabricDeviceQueue::Transport>>;
+  };
+  struct alignas(4096) Page {
+    uint64_t words[512];
+  };
+  constexpr uint32_t pages = 64, waves = 4, lanes = 8, threads = waves * lanes;
+  constexpr uint64_t elements = uint64_t{pages} * 512;
+  const std::string names[] = {"xio", "xio-few"};
+  FabricController first(to(names[0])), second(to(names[1]));
+  std::vector<Page> frames(8);
+  const host::FabricQueueOptions with{32, 1, frames.size() * sizeof(Page), frames.data()};
+  FabricDeviceQueue queues[] = {FabricDeviceQueue(first, with), FabricDeviceQueue(second, with)};
+  host::CacheOptions options;
+  options.bytes = with.data_bytes;
+  options.ways = 4;
+  const host::NvmeCache cache = host::make_cache({queues[0].handle(), queues[1].handle()}, frames.data(), options);
+  const auto run = [&](cache_tests::Work work, uint32_t steps) {
+    cache_tests::Result result{};
+    REQUIRE_NOTHROW(simt::launch(simt::Grid::of_waves(waves, 1, lanes), [&] {
+      cache_tests::work<Options>(cache.handle(), cache_tests::Job{elements, 1, steps, work, 120_s}, &result);
+      if (work == cache_tests::Work::put) expect_ok(Cache<Options>(cache.handle(), 0).flush(soon()), "flush");
+    }));
+    CHECK(result.right == uint64_t{steps} * threads);
+  };
+  run(cache_tests::Work::put, elements / threads);
+  run(cache_tests::Work::random, 50);
+  CHECK(cache.counts().evictions > pages);
+  uint32_t wrong = 0;
+  for (uint32_t drive = 0; drive < 2; ++drive) {
+    std::vector<uint64_t> kept(elements / 2);
+    std::ifstream("/run/" + names[drive] + ".img", std::ios::binary)
+        .read(reinterpret_cast<char*>(kept.data()), static_cast<std::streamsize>(elements / 2 * 8));
+    for (uint64_t i = 0; i < elements / 2; ++i)
+      wrong += kept[i] != cache_tests::content((i / 512 * 2 + drive) * 512 + i % 512, 1);
+    CHECK(queues[drive].cause().is_ok());
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("a child that ends its copies leaves the parent's queues alone", "[guest]") {
