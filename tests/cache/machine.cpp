@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <machine/core/host_memory.hpp>
 #include <machine/core/load.hpp>
 #include <scenarios/arena.hpp>
 
@@ -95,7 +96,7 @@ void run_seed(machine::Gpu& gpu, uint64_t seed) {
   const Shape shapes[] = {{1, 4, 512, 1, 4, 8}, {4, 4, 512, 2, 8, 64}, {16, 4, 1024, 3, 24, 3}, {2, 4, 4096, 2, 4, 16}};
   const Shape& shape = shapes[seed % 4];
   const uint32_t blocks = 2, threads = gpu.wave_size() * (seed % 3 == 0 ? 2 : 1);
-  Rig rig(gpu, shape, seed / 4 % 2 == 0 ? MemoryKind::uncached : MemoryKind::host);
+  Rig rig(gpu, shape, seed / 4 % 2 == 0 ? MemoryKind::uncached : machine::host_memory(gpu.target()));
   const uint64_t all = uint64_t{blocks} * threads;
   require("random", seed, rig.run("cache_read_only", seed, blocks, threads, Work::random, 2, 0), 2 * all);
   const auto rounds = static_cast<uint32_t>((rig.elements() + all - 1) / all);
