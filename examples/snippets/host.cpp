@@ -222,8 +222,12 @@ void executors(host::NvmeController& controller) {
   executor.add(own);  // from here on, address() also accepts the GPU's own memory
   //! [add]
   check("add", executor.address(static_cast<char*>(own.gpu())) == own.gpu());
-  //! [share_doorbells]
   host::NvmeTransport& drive = controller.transport();
+  //! [share_own]
+  const host::DmaBuffer mapped = executor.share(drive.map_memory(own.cpu(), own.size(), own.owner()), own);
+  //! [share_own]
+  check("share_own", executor.address(mapped.data()) == own.gpu() && mapped.memory() == Memory::device);
+  //! [share_doorbells]
   const std::shared_ptr<void> shared =
       executor.share_doorbells(drive.doorbell_words(), 4096, drive.doorbells_are_registers());
   //! [share_doorbells]

@@ -3,10 +3,9 @@
 
 #include <utility>
 
-#include <xio/host/gpu/bus.hpp>
 #include <xio/host/gpu/find.hpp>
-#include <xio/host/linux/pci.hpp>
 #include <xio/host/memory/placement.hpp>
+#include <xio/host/nvme/gpu_memory.hpp>
 
 #include "tester/cli/errors.hpp"
 
@@ -29,11 +28,7 @@ std::shared_ptr<xio::host::GpuRuntime> gpu_for_mode(uint32_t mode,
 
 BufferPlacement::BufferPlacement(uint32_t mode, std::shared_ptr<xio::host::GpuRuntime> gpu, const Target& target,
                                  const ExecutorMemory& executor)
-    : mode_(mode),
-      allocator_(std::move(gpu)),
-      controller_(target.controller.get()),
-      on_the_bus_(target.pci() != nullptr),
-      executor_(executor) {
+    : mode_(mode), allocator_(std::move(gpu)), controller_(target.controller.get()), executor_(executor) {
   if (xio::needs_inbound_flush(mode) && (controller_->info().view().oncs() & xio::nvme::oncs::compare) == 0)
     throw CannotRun("--memory-mode " + std::to_string(mode) +
                     ": data in GPU memory and completions in host memory are not ordered, and this controller has no "
@@ -46,19 +41,10 @@ std::string BufferPlacement::gpu() const { return allocator_.has_gpu() ? allocat
 /// Maps GPU memory for the CPU and the controller. The CPU fills the rings; if it runs the kernels, it must also access
 /// the data.
 DmaBuffer BufferPlacement::reach(const MemoryBuffer& buffer) const {
-  const std::string mode = "--memory-mode " + std::to_string(mode_) + ": ";
-  if (buffer.cpu() == nullptr)
-    throw CannotRun(mode + "the CPU cannot access this GPU's memory, and " +
-                    (executor_.gpu() ? "it has to fill the rings" : "--executor host needs it to"));
   try {
-    if (on_the_bus_) {
-      const xio::host::PciFunction gpu(allocator_.gpu()->pci_address(), "/sys");
-      check_gpu_memory(gpu, buffer.cpu(), buffer.size());
-    }
-    executor_.add(buffer);
-    return controller_->transport().map_memory(buffer.cpu(), buffer.size(), buffer.owner());
+    return xio::host::detail::map_gpu_memory(buffer, *allocator_.gpu(), executor_, controller_->transport());
   } catch (const xio::host::Error& reason) {
-    throw CannotRun(mode + reason.what());
+    throw CannotRun("--memory-mode " + std::to_string(mode_) + ": " + reason.what());
   }
 }
 

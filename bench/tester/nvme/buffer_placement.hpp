@@ -46,7 +46,6 @@ class BufferPlacement {
   uint32_t mode_;
   xio::host::MemoryAllocator allocator_;
   xio::host::NvmeController* controller_;
-  bool on_the_bus_;  ///< the controller is a PCI device
   const ExecutorMemory& executor_;
   xio::host::DmaBuffer flushed_;
 };

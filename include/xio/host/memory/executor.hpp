@@ -73,6 +73,24 @@ class Executor {
                                 reached->pages.remove(data, bytes);
                               }}};
   }
+  /// The same for memory of the GPU that a controller has mapped: kernels find it at the GPU's own address.
+  /// @param mapped  of NvmeTransport::map_memory()
+  /// @param own     what was mapped
+  ///
+  /// @snippet host.cpp share_own
+  DmaBuffer share(DmaBuffer mapped, const MemoryBuffer& own) const {
+    if (!reached_) return mapped;
+    reached_->addresses.add(own);
+    void* const cpu = mapped.data();
+    const uint64_t bus = mapped.bus();
+    const size_t bytes = mapped.size();
+    auto kept = std::make_shared<DmaBuffer>(std::move(mapped));
+    return {cpu,
+            bus,
+            bytes,
+            {cpu, [reached = reached_, kept](void* data) { reached->addresses.remove(data); }},
+            own.memory()};
+  }
   /// Adds the GPU's own memory, which it can access already: its addresses are translated from now on.
   /// @snippet host.cpp add
   void add(const MemoryBuffer& buffer) const {

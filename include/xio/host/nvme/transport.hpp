@@ -55,7 +55,8 @@ class NvmeTransport {
   /// Throws Error if this transport's controller can access only the memory of allocate(), or if the kernel refuses.
   virtual DmaBuffer map_memory(void* data, size_t bytes, const std::shared_ptr<void>& owner) {
     static_cast<void>(data), static_cast<void>(bytes), static_cast<void>(owner);
-    throw Error(description() + " can access only its own memory; GPU memory is not supported");
+    throw Error(description() +
+                " can access only its own memory; GPU memory is not supported: use memory of allocate()");
   }
 
   /// Where kernels store doorbells: 32-bit words laid out like the doorbell registers from BAR0 + 0x1000, with the
