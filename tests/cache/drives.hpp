@@ -24,6 +24,7 @@ struct Shape {
   uint32_t depth = 64;
   uint32_t queues_per_drive = 1;
   uint8_t mdts = 7;
+  bool gpu_memory = false;
   bool stepped = false;  ///< the drives do what is due where they are asked to
 };
 
@@ -50,6 +51,7 @@ class Drives {
     options.ways = shape.ways;
     options.queue.depth = shape.depth;
     options.queues_per_drive = shape.queues_per_drive;
+    options.gpu_memory = shape.gpu_memory;
     cache = std::make_unique<xio::host::NvmeCache>(xio::host::make_cache(executor, all, options));
     fill(0);
   }

@@ -28,19 +28,20 @@ struct CacheOptions {
   uint32_t ways = 8;               ///< frames of a set, one of which a page takes: a power of two, 4 to 64
   QueueOptions queue;              ///< of every queue; its `qid` is 0
   uint32_t queues_per_drive = 1;   ///< at least 1; waves with different numbers use different ones
+  bool gpu_memory = false;         ///< frames and completion rings lie in the GPU's memory, as DriveSetOptions says
 };
 
 /// A page cache and its queues. The controllers, or the caller's queues and memory, must outlive it. Made by
 /// make_cache().
 ///
-/// Page n lies on drive n mod the number of drives. The frames lie in memory of the first controller, mapped for the
-/// others, or in the caller's; the cache's own words lie in the memory of the GPU that runs the kernels.
+/// Page n lies on drive n mod the number of drives. The frames lie in memory of the first controller or of the GPU,
+/// mapped for the others, or in the caller's; the cache's own words lie in the memory of the GPU that runs the kernels.
 class NvmeCache {
  public:
   NvmeCache(Executor executor, std::vector<NvmeController*> controllers, const CacheOptions& options)
       : executor_(std::move(executor)),
         set_(std::in_place, std::move(controllers), executor_,
-             DriveSetOptions{options.queue, options.queues_per_drive, 1}) {
+             DriveSetOptions{options.queue, options.queues_per_drive, 1, options.gpu_memory}) {
     for (const NvmeQueue& one : set_->queues()) queues_.push_back(one.handle());
     handle_.drives = set_->handle();
     plan(options);

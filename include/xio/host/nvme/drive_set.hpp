@@ -20,6 +20,7 @@
 #include <xio/host/memory/allocator.hpp>
 #include <xio/host/memory/executor.hpp>
 #include <xio/host/nvme/controller.hpp>
+#include <xio/host/nvme/gpu_memory.hpp>
 #include <xio/host/power_of_two.hpp>
 
 XIO_NAMESPACE_BEGIN
@@ -33,9 +34,12 @@ struct DriveSetOptions {
   QueueOptions queue;             ///< of every queue; its `qid` is 0
   uint32_t queues_per_drive = 1;  ///< at least 1; waves with different numbers use different ones
   uint32_t stripe_blocks = 8;     ///< logical blocks in a stripe: a power of two
+  /// What allocate() returns lies in the GPU's memory, and so do the completion rings of all queues: PCIe does not
+  /// order data in one memory with completions in the other. That takes Placed policies, which a page cache refuses.
+  bool gpu_memory = false;
 };
 
-/// Memory of the first controller that all controllers of a set can access. Must not outlive the set.
+/// Memory of the first controller, or of the GPU, that all controllers of a set can access. Must not outlive the set.
 class DriveBuffer {
  public:
   void* data() const { return memory_.data(); }
@@ -65,7 +69,7 @@ class DriveBuffer {
 class NvmeDriveSet {
  public:
   NvmeDriveSet(std::vector<NvmeController*> controllers, Executor executor, const DriveSetOptions& options)
-      : controllers_(std::move(controllers)), executor_(std::move(executor)) {
+      : controllers_(std::move(controllers)), executor_(std::move(executor)), gpu_memory_(options.gpu_memory) {
     if (controllers_.empty()) throw Error("a drive set needs at least one controller");
     if (options.queues_per_drive == 0) throw Error("queues_per_drive = 0 is not accepted; expected at least 1");
     if (!is_power_of_two(options.stripe_blocks))
@@ -74,11 +78,18 @@ class NvmeDriveSet {
     if (options.queue.qid != 0) throw Error("a drive set chooses the identifiers of its queues: leave qid at 0");
     const auto drives = static_cast<uint32_t>(controllers_.size());
     std::vector<nvme::QueueHandle> handles;
-    for (NvmeController* const one : controllers_)
+    for (NvmeController* const one : controllers_) {
+      QueueOptions queue = on(executor_, options.queue);
+      if (gpu_memory_)
+        queue.allocate_cq = [executor = executor_, one](size_t bytes, size_t alignment) {
+          const MemoryBuffer ring = detail::allocate_gpu_memory(executor, memory_mode::cq, bytes, alignment);
+          return detail::map_gpu_memory(ring, *executor.gpu(), executor, one->transport());
+        };
       for (uint32_t i = 0; i < options.queues_per_drive; ++i) {
-        queues_.push_back(one->create_queue(on(executor_, options.queue)));
+        queues_.push_back(one->create_queue(queue));
         handles.push_back(queues_.back().handle());
       }
+    }
     check_alike(options.queues_per_drive);
     handles_ = place(handles);
     handle_.queues = handles_.get();
@@ -101,19 +112,25 @@ class NvmeDriveSet {
   uint32_t block_bytes() const { return 1u << queues_.front().handle().block_shift; }
 
   /// Zeroed memory that the kernels and every controller of the set can access. Throws Error where a controller cannot
-  /// access the first one's memory (NvmeTransport::map_memory()).
+  /// access the first one's memory, or the GPU's (NvmeTransport::map_memory()).
   /// @param bytes  rounded up to pages
   DriveBuffer allocate(size_t bytes) const {
     // To be mapped: whole pages of the CPU and of every controller.
     size_t page = PageMap::page_bytes();
     for (const NvmeController* const one : controllers_) page = std::max<size_t>(page, one->page_bytes());
+    bytes = whole(bytes == 0 ? 1 : bytes, page);
     DriveBuffer made;
-    made.memory_ =
-        executor_.share(controllers_.front()->transport().allocate(whole(bytes == 0 ? 1 : bytes, page), page));
+    const MemoryBuffer own =
+        gpu_memory_ ? detail::allocate_gpu_memory(executor_, memory_mode::data, bytes, page) : MemoryBuffer();
+    const auto map = [&](NvmeTransport& transport) {
+      if (own) return detail::map_gpu_memory(own, *executor_.gpu(), executor_, transport);
+      if (made.memory_) return transport.map_memory(made.memory_.data(), made.memory_.size(), nullptr);
+      return executor_.share(transport.allocate(bytes, page));
+    };
+    made.memory_ = map(controllers_.front()->transport());
     std::vector<uint64_t> bases{made.memory_.bus()};
     for (size_t i = 1; i < controllers_.size(); ++i) {
-      made.mapped_.push_back(
-          controllers_[i]->transport().map_memory(made.memory_.data(), made.memory_.size(), nullptr));
+      made.mapped_.push_back(map(controllers_[i]->transport()));
       bases.push_back(made.mapped_.back().bus());
     }
     made.bases_ = place(bases);
@@ -147,6 +164,7 @@ class NvmeDriveSet {
 
   std::vector<NvmeController*> controllers_;
   Executor executor_;
+  bool gpu_memory_;
   std::shared_ptr<const nvme::QueueHandle> handles_;
   std::vector<NvmeQueue> queues_;
   nvme::DriveSetHandle handle_{};
