@@ -27,7 +27,7 @@ target_compile_definitions(xio-tester-parts PUBLIC XIO_COUNT_OPERATIONS=1)
 # What reads options and prints tables: optimising it would be most of the build.
 set(tester_tool clock/test doctor/doctor doctor/checks doctor/doorbells doctor/gpu_checks doctor/iommu doctor/machine doctor/machine_calls doctor/nvme_checks
   doctor/rdma_checks report/fio nvme/found_qemu nvme/info report/json_report nvme/list cli/nearest nvme/options nvme/run nvme/smart nvme/tables
-  rdma/json rdma/options rdma/run rdma/tables report/columns report/endpoint_table report/files report/html report/options
+  rdma/json rdma/options rdma/run rdma/tables report/cache_table report/columns report/endpoint_table report/files report/html report/options
   report/plan report/rdma_tables report/run report/spread report/text_table report/write cli/table tool kv/options kv/report kv/run cache/options cache/report cache/run)
 list(TRANSFORM tester_tool PREPEND ${XIO_BENCH_DIR}/tester/)
 list(TRANSFORM tester_tool APPEND .cpp)

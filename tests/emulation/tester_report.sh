@@ -197,6 +197,12 @@ refused "nothing to run: give --controller"
 refused "--tables foo is not accepted; single, batched" --controller "$model" --tables single,foo
 refused "rows of fio are of one drive" "${two[@]}" --fio --fio-device /dev/nvme0n1
 refused "--base-lba 4096 is beyond the end" "${two[@]}" --base-lba 4096
+refused "--cache needs --controller" --cache --test-ep
+check "a page cache" "$tester" report --controller "$model" --quick --cache --tables cache --json "$work/cache.json"
+check "its rows" check_json "$work/cache.json" "[t['id'] for t in j['tables']] == ['cache']" \
+  "[r['operation'] for r in $rows] == ['hits', 'misses'] * 2" "[r['depth'] for r in $rows] == [1, 1, 64, 64]" \
+  "all(r['remark'] == '0.000 pages per get' for r in $rows if r['operation'] == 'hits')" \
+  "all(r['figures']['mb_per_s'] > 0 for r in $rows if r['operation'] == 'misses')"
 refused "--fio needs --fio-device" --controller "$model" --fio
 refused "--fio-device is for --fio" --controller "$model" --fio-device /dev/nvme0n1
 refused "--fio-device /dev/sda is not accepted" --fio --fio-device /dev/sda

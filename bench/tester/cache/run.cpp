@@ -87,6 +87,20 @@ int CacheReport::exit_status() const {
   return failed || !trouble.empty() ? exit_failed : exit_ok;
 }
 
+CacheResult measure_gets(TesterCacheOptions options, const Targets& targets,
+                         const std::shared_ptr<xio::host::GpuRuntime>& gpu, double seconds) {
+  const ExecutorMemory memory(gpu);
+  std::unique_ptr<GpuExecutor> executor;
+  if (gpu) executor = std::make_unique<GpuExecutor>(gpu, KernelImage::cache);
+  const xio::host::NvmeCache cache = make_cache(options, targets, memory);
+  const CachePlan plan = make_plan(options, targets, cache, gpu ? gpu->wave_size() : 0);
+  CacheRunner runner(options, plan, targets, memory, executor.get(), cache);
+  const CacheResult warm = runner.run(CacheOperation::get);
+  if (warm.failed_any() || warm.gave_up) return warm;
+  options.gets = std::max(options.gets, static_cast<uint64_t>(warm.rate() * seconds));
+  return runner.run(CacheOperation::get);
+}
+
 int run_cache(const TesterCacheOptions& options) {
   check_json_file(options.json);
   const Interrupt interrupt;

@@ -39,6 +39,7 @@ void add_work(CLI::App& app, ReportOptions& o) {
       ->group(group);
   add_number(app, "--deadline", o.deadline_ms, 1, 3600000, "milliseconds that one operation may take (default 30000)")
       ->group(group);
+  app.add_flag("--cache", o.cache, "the table of a page cache over the controllers too")->group(group);
   add_executor(app, o.executor, o.gpu, group);
 }
 
@@ -116,9 +117,11 @@ void check(const ReportOptions& o) {
   if (o.controllers.size() > 1 && (o.fio || !o.fio_results.empty()))
     throw BadInput("rows of fio are of one drive; with several --controller leave --fio and --fio-results out");
   if (!o.fio && !o.fio_device.empty()) throw BadInput("--fio-device is for --fio; give both or neither");
+  if (o.cache && o.controllers.empty()) throw BadInput("--cache needs --controller: its pages lie there");
   if (o.write && o.controllers.empty()) throw BadInput("--write needs --controller; fio's rows only read");
   std::vector<std::string> ids = table_ids();
   for (const std::string& id : rdma_table_ids()) ids.push_back(id);
+  ids.emplace_back(cache_table_id);
   ids.emplace_back(endpoint_table_id);
   ids.emplace_back(client_table_id);
   for (const std::string& wanted : o.tables) {

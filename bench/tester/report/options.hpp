@@ -28,6 +28,7 @@ struct ReportOptions {
   uint32_t gpu = 0;               ///< GPU number
   std::vector<std::string> rdma;  ///< providers of emulated NICs, and verbs devices; empty: no RDMA rows
   bool test_ep = false;           ///< include rows of the software endpoint
+  bool cache = false;             ///< include rows of a page cache over the controllers
   bool client = false;            ///< include rows of what xio adds to the latency of a device
   bool fio = false;
   std::string fio_device;

@@ -164,6 +164,8 @@ class Reporter {
   const Report& run() {
     if (options_.write) fill();
     run_drive();
+    if (options_.cache && options_.wants(cache_table_id) && !Interrupt::requested())
+      report_.tables.push_back(run_cache_table(options_, targets_, executor_.gpu, place_.blocks * place_.block_bytes));
     if (!Interrupt::requested())
       for (ReportTable& table : run_rdma_tables(options_, rdma_)) report_.tables.push_back(std::move(table));
     if (options_.test_ep && options_.wants(endpoint_table_id) && !Interrupt::requested())

@@ -2,11 +2,12 @@
 #pragma once
 
 /// @file
-/// @brief Tables of a report that have no NVMe controller: RDMA, and the software endpoint.
+/// @brief Tables of a report of another kind than blocks of a controller: RDMA, the software endpoint, a page cache.
 
 #include <string>
 #include <vector>
 
+#include "tester/nvme/target.hpp"
 #include "tester/rdma/options.hpp"
 #include "tester/rdma/runner.hpp"
 #include "tester/report/data.hpp"
@@ -36,5 +37,13 @@ constexpr const char* endpoint_table_id = "test-ep";
 
 /// Runs the table's rows; rows not run because of Ctrl-C are omitted. Throws CannotRun if the executor is unavailable.
 ReportTable run_endpoint_table(const ReportOptions& report);
+
+constexpr const char* cache_table_id = "cache";
+
+/// Runs the rows of a page cache over the controllers; rows not run because of Ctrl-C are omitted.
+/// @param gpu    null: the CPU runs the kernels
+/// @param bytes  that the rows access, from the beginning of the drives
+ReportTable run_cache_table(const ReportOptions& report, const Targets& targets,
+                            const std::shared_ptr<xio::host::GpuRuntime>& gpu, uint64_t bytes);
 
 }  // namespace tester
