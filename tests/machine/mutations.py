@@ -119,7 +119,7 @@ def main():
             file.writelines("\t".join(key) + "\n" for key in skipped)
             file.flush()
             for outcome, key, noticed in run(command + ["--skip", file.name]):
-                if key in theirs:
+                if key in theirs or not key[2]:  # or in no line of the library
                     continue
                 outcomes[key][outcome] += 1
                 if outcome == "caught":
