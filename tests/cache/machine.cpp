@@ -75,7 +75,6 @@ class Rig {
     return *result_;
   }
   uint64_t differing(uint64_t version) { return drives_->differing(version); }
-  xio::CacheCounts counts() const { return drives_->cache->counts(); }
 
  private:
   machine::Gpu& gpu_;
