@@ -82,9 +82,10 @@ std::string drive(machine::Gpu& gpu, const Case& with, uint64_t seed) {
   return gpu.counts.merged_doorbells != 0 ? "doorbells merged, seed " + std::to_string(seed) : "";
 }
 
-/// Lanes that pass equal values, by the machine code of arch::match(). Returns how many lanes were told wrongly.
+/// Lanes that pass equal values, by the machine code of arch::match(), and the first one of each row of them, by that
+/// of arch::leads(). Returns how many lanes were told wrongly.
 uint32_t match_wrongly(machine::Gpu& gpu, const std::vector<uint64_t>& values, uint64_t active) {
-  std::vector<uint64_t> lanes(values.size());
+  std::vector<uint64_t> lanes(2 * values.size());
   gpu.memory.clear();
   gpu.step_devices = nullptr;
   gpu.memory.add(values.data(), values.size() * 8, MemoryKind::local, "values");
@@ -105,7 +106,9 @@ uint32_t match_wrongly(machine::Gpu& gpu, const std::vector<uint64_t>& values, u
     uint64_t expected = 0;
     for (size_t j = 0; j < values.size(); ++j)
       if ((active >> j & 1) != 0 && values[j] == values[i]) expected |= uint64_t{1} << j;
-    if (lanes[i] != ((active >> i & 1) != 0 ? expected : 0)) ++wrong;
+    const bool acts = (active >> i & 1) != 0;
+    const bool follows = i != 0 && (active >> (i - 1) & 1) != 0 && values[i - 1] == values[i];
+    if (lanes[i] != (acts ? expected : 0) || lanes[values.size() + i] != (acts && !follows ? 1 : 0)) ++wrong;
   }
   return wrong;
 }

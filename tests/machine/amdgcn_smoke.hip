@@ -32,10 +32,12 @@ __device__ void write_and_read(Queue& queue, const machine_tests::Work& work) {
 
 }  // namespace
 
-/// Lanes that are to take part pass their value.
+/// Lanes that are to take part pass their value; behind the matches, whether each leads().
 extern "C" __global__ void match_values(const uint64_t* values, uint64_t* lanes, uint64_t active) {
   const uint32_t lane = xio::arch::lane();
-  if ((active >> lane & 1) != 0) lanes[lane] = xio::arch::match(xio::arch::active(), values[lane]);
+  if ((active >> lane & 1) == 0) return;
+  lanes[lane] = xio::arch::match(xio::arch::active(), values[lane]);
+  lanes[xio::arch::wave_size() + lane] = xio::arch::leads(xio::arch::active(), values[lane]) ? 1 : 0;
 }
 extern "C" __global__ void write_and_read_wave(xio::nvme::QueueHandle handle, machine_tests::Work work) {
   xio::nvme::Queue<xio::Sharing::wave> queue(handle);
